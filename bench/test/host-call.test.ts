@@ -17,21 +17,26 @@ const content = () => readFile(latest, 'utf8').catch(() => undefined)
 
 describe('a guarded call', () => {
   // In `pnpm soak`. The test of the sandbox runs a subject from the command line here.
-  it.each(thoroughly([], [['host-audit', 'host-call']]))('%s and %s run with every side from the command line', async (...tried) => {
-    const before = await content()
-    const { stdout } = await bench(...tried, '--quick', '--json')
-    const { subjects } = JSON.parse(stdout) as Latest
-    expect(Object.keys(subjects)).toEqual(tried)
-    expect(subjects['host-call']?.sides.map(({ name }) => name)).toEqual(hostCall.sides.map(({ name }) => name))
-    for (const side of Object.values(subjects).flatMap(({ sides }) => sides)) {
-      expect(side.measures.map(({ measure }) => measure)).toEqual(['p50', 'p99', '64-way'])
-      for (const { value } of side.measures) expect(value).toBeGreaterThan(1)
-    }
-    expect(await content()).toBe(before)
-  })
+  it.each(thoroughly([], [['host-audit', 'host-call']]))(
+    '%s and %s run with every side from the command line',
+    async (...tried) => {
+      const before = await content()
+      const { stdout } = await bench(...tried, '--quick', '--json')
+      const { subjects } = JSON.parse(stdout) as Latest
+      expect(Object.keys(subjects)).toEqual(tried)
+      expect(subjects['host-call']?.sides.map(({ name }) => name)).toEqual(hostCall.sides.map(({ name }) => name))
+      for (const side of Object.values(subjects).flatMap(({ sides }) => sides)) {
+        expect(side.measures.map(({ measure }) => measure)).toEqual(['p50', 'p99', '64-way'])
+        for (const { value } of side.measures) expect(value).toBeGreaterThan(1)
+      }
+      expect(await content()).toBe(before)
+    },
+  )
 
   it('runs in a project with the requested number of tools', async () => {
-    const runner = await guardedCall({ name: 'it', placement: 'thread', tools: thoroughly(10, 250), audit: false }).start()
+    const runner = await guardedCall({
+      name: 'it', placement: 'thread', tools: thoroughly(10, 250), audit: false,
+    }).start()
     expect(await runner.run(7)).toEqual(payload(7))
     await runner.stop()
   })

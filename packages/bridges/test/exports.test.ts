@@ -19,7 +19,9 @@ it('exports exactly this', () => {
   expect(Object.keys(gemini).toSorted())
     .toEqual(['FunctionCallStream', 'fromFunctionCall', 'reportTools', 'toFunctionDeclarations', 'toFunctionResponse'])
   expect(Object.keys(lsp)).toEqual(['ConfiguredLanguageServers'])
-  expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'deliverOverMcp', 'isToken', 'loadLateCode', 'serveTools', 'serveToolsOverHttp'])
+  expect(Object.keys(mcp).toSorted()).toEqual([
+    'McpServers', 'deliverOverMcp', 'isToken', 'loadLateCode', 'serveTools', 'serveToolsOverHttp',
+  ])
   expect(Object.keys(deepseek).toSorted())
     .toEqual(['ToolCallStream', 'fromToolCall', 'reportTools', 'toFunctionTools', 'toToolMessage'])
   expect(Object.keys(openai).toSorted()).toEqual([
@@ -34,8 +36,14 @@ it('exports exactly this', () => {
 
 /** Each loads the SDK of a vendor, which takes as long as all the others. */
 const WITH_SDK: readonly [string, () => Promise<object>, readonly string[]][] = [
-  ['the AI SDK', () => import('../src/ai-sdk/index.ts'), ['ToolApprovals', 'toModelOutput', 'toToolApproval', 'toToolCallRepair', 'toToolSet']],
-  ['the Claude Agent SDK', () => import('../src/claude-agent/index.ts'), ['ToolApprovals', 'toCanUseTool', 'toClaudeServer']],
+  [
+    'the AI SDK', () => import('../src/ai-sdk/index.ts'),
+    ['ToolApprovals', 'toModelOutput', 'toToolApproval', 'toToolCallRepair', 'toToolSet'],
+  ],
+  [
+    'the Claude Agent SDK', () => import('../src/claude-agent/index.ts'),
+    ['ToolApprovals', 'toCanUseTool', 'toClaudeServer'],
+  ],
   ['LangChain', () => import('../src/langchain/index.ts'), ['toLangChainTools']],
   ['LlamaIndex', () => import('../src/llamaindex/index.ts'), ['toLlamaIndexTools']],
   ['Mastra', () => import('../src/mastra/index.ts'), ['ToolApprovals', 'toMastraTools']],

@@ -199,10 +199,16 @@ it.each(
   const request = requestOf(
     { placement: placement === 'inline' ? 'thread' : placement, source, tools: [tool], services: SERVICES },
   )
-  const module = { tools: { run: { execute: async (_: unknown, runtime: { fs: { readText(path: string): Promise<string> } }) =>
-    [await runtime.fs.readText('src/a.ts'), await runtime.fs.readText('e.ts').catch(
-      (error: BulkheadError) => error.code,
-    )] } } }
+  const module = {
+    tools: {
+      run: {
+        execute: async (_: unknown, runtime: { fs: { readText(path: string): Promise<string> } }) => [
+          await runtime.fs.readText('src/a.ts'),
+          await runtime.fs.readText('e.ts').catch((error: BulkheadError) => error.code),
+        ],
+      },
+    },
+  }
   const session = await newSandbox(workspace).open(placement !== 'inline' ? request
     : { ...request, placement, extension: { ...request.extension, layer: 'bundled' }, code: {
       kind: 'module', module: module as never,

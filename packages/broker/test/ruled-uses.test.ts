@@ -15,7 +15,8 @@ beforeEach(async () => {
   workspace = await temporaryFolder()
   mkdirSync(join(workspace, 'src'))
   mkdirSync(join(workspace, 'keys'))
-  for (const file of ['a.ts', '.env2', 'src/b.ts', 'keys/k.ts']) writeFileSync(join(workspace, file), `needle ${file}\n`)
+  for (const file of ['a.ts', '.env2', 'src/b.ts', 'keys/k.ts'])
+    writeFileSync(join(workspace, file), `needle ${file}\n`)
 })
 
 const FILES = { fs: { read: ['{workspace}'], write: ['{workspace}'] } }
@@ -72,7 +73,8 @@ describe('files', () => {
 })
 
 describe('searches', () => {
-  const rules = () => useRules([denies('fs.read', join(workspace, 'keys')), asks('fs.read', join(workspace, '**/b.ts'))])
+  const rules = () =>
+    useRules([denies('fs.read', join(workspace, 'keys')), asks('fs.read', join(workspace, '**/b.ts'))])
 
   it('leave out what is denied or asks, and say how many', async () => {
     const ask = open(rules())

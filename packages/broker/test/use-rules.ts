@@ -28,16 +28,19 @@ export function useRules(
   return {
     judge,
     async ask(use, verdict) {
-      if (!await answer(use, verdict.rule)) throw refusal('ApprovalDenied', use, verdict)
+      if (!(await answer(use, verdict.rule))) throw refusal('ApprovalDenied', use, verdict)
       yes.add(verdict.rule)
     },
     deny: (use, verdict) => refusal('RuleDenied', use, verdict),
-    asked: rules.filter(({ action }) => action === 'ask')
+    asked: rules
+      .filter(({ action }) => action === 'ask')
       .map(({ capability, pattern, rule }) => ({ capability, subject: pattern, verdict: { action: 'ask', rule } })),
     deniedPaths: ofFiles && {
       hasExceptions: false,
       rule: ofFiles.rule,
-      places: rules.filter(({ action, pattern }) => action === 'deny' && /^\/[^*]*$/.test(pattern)).map(({ pattern }) => pattern),
+      places: rules
+        .filter(({ action, pattern }) => action === 'deny' && /^\/[^*]*$/.test(pattern))
+        .map(({ pattern }) => pattern),
       ruleFor(capability, path) {
         const verdict = judge(capability, path)
         return verdict?.action === 'deny' ? verdict.rule : undefined

@@ -9,7 +9,8 @@ import { Broker } from '../src/broker.ts'
 import { temporaryFolder } from './fixture.ts'
 
 const REQUIRES = {
-  fs: { read: ['{workspace}/docs/**'], write: ['{workspace}/docs/**'] }, shell: [{ cmd: 'echo', args: [{ rest: true as const }] }],
+  fs: { read: ['{workspace}/docs/**'], write: ['{workspace}/docs/**'] },
+  shell: [{ cmd: 'echo', args: [{ rest: true as const }] }],
 }
 
 async function brokerWith(options: ConstructorParameters<typeof Broker>[2], hosts: string[] = []) {
@@ -17,7 +18,9 @@ async function brokerWith(options: ConstructorParameters<typeof Broker>[2], host
   mkdirSync(join(workspace, 'docs'))
   writeFileSync(join(workspace, 'docs/a.md'), 'needle\n')
   const requires = { ...REQUIRES, net: { hosts } }
-  const tool = { name: 'tool', requires, inputSchema: { type: 'object' }, grant: compileGrant(requires, { workspace: [workspace] }) }
+  const tool = {
+    name: 'tool', requires, inputSchema: { type: 'object' }, grant: compileGrant(requires, { workspace: [workspace] }),
+  }
   const services = { log: () => undefined, env: new Map(), envDeclared: new Set<string>() }
   const broker = new Broker({ tools: [tool], services, limits: DEFAULT_LIMITS }, workspace, options)
   broker.open({ callId: 'a', tool, signal: new AbortController().signal })
@@ -34,7 +37,9 @@ it('reports what a tool used: paths, folders that it searched, and each command 
   await ask('fs.edit', 'docs/a.md', 'needle', 'pin', false)
   await ask('fs.apply', [{ path: 'docs/b.md', before: null, after: ['text', 'b'] }])
   await ask('fs.apply', [{ path: 'docs/b.md', before: ['text', 'b'], after: null }])
-  expect(await ask('shell.pipe', [{ cmd: 'echo', args: ['one', 'two'], stdout: { path: 'docs/out' } }], {})).toMatchObject({ exits: [{ exitCode: 0 }] })
+  expect(
+    await ask('shell.pipe', [{ cmd: 'echo', args: ['one', 'two'], stdout: { path: 'docs/out' } }], {}),
+  ).toMatchObject({ exits: [{ exitCode: 0 }] })
   await expect(ask('fs.read', 'secret.txt', 'text', null)).rejects.toMatchObject({ code: 'CapabilityDenied' })
   await expect(ask('fs.read', 'docs/none', 'text', null)).rejects.toMatchObject({ code: 'NotFound' })
   expect(uses.map(({ part, subject }) => `${part} ${subject}`)).toEqual([

@@ -14,7 +14,9 @@ import { answer as answerByLangChain } from '../../bridges/test/examples/langcha
 import { answer as answerByLlamaIndex } from '../../bridges/test/examples/llamaindex.ts'
 import { answer as answerByMastra } from '../../bridges/test/examples/mastra.ts'
 import { answer as answerByOpenAI } from '../../bridges/test/examples/openai-agents.ts'
-import { AIMessage, convertToOpenAITool, isStructuredTool, ToolMessage, type StructuredToolInterface } from '../../bridges/test/langchain/sdk.ts'
+import {
+  AIMessage, convertToOpenAITool, isStructuredTool, ToolMessage, type StructuredToolInterface,
+} from '../../bridges/test/langchain/sdk.ts'
 import { agent as llamaAgent, agentToolCallResultEvent, llmAt } from '../../bridges/test/llamaindex/sdk.ts'
 import { loopbackModel } from '../../bridges/test/loopback-model.ts'
 import { Agent as MastraAgent, modelAt } from '../../bridges/test/mastra/sdk.ts'
@@ -38,7 +40,9 @@ const READ = { id: 'a', name: 'read', input: { file_path: 'out.txt' } }
 const WRITE = { id: 'w', name: 'write', input: { path: 'out.txt', content: 'after\n' } }
 const WAIT = { id: 's', name: 'slow-steps', input: { wait: true } }
 /** What a person has to see of the call that writes. */
-const QUESTION = { tool: 'write', touches: [expect.stringContaining('out.txt')], diff: expect.stringMatching(/^-before$[^]*^\+after$/m) }
+const QUESTION = {
+  tool: 'write', touches: [expect.stringContaining('out.txt')], diff: expect.stringMatching(/^-before$[^]*^\+after$/m),
+}
 /** A controller that aborts as soon as a call reports progress, and the event with which that call has ended. */
 function cancelled() {
   const abort = new AbortController()
@@ -57,22 +61,40 @@ describe('the SDK for agents of OpenAI', () => {
   it('gives results, errors and images to the model', async () => {
     const session = await host.openSession()
     const agent = new OpenAIAgent({ name: 'reader', model: 'loopback', tools: toAgentTools(session) })
-    model.say([READ, { id: 'b', name: 'read', input: { path: 'none.txt' } }, { id: 'c', name: 'picture', input: {} }, { id: 'd', name: 'slow_steps', input: {} }], 'Done.')
+    model.say(
+      [
+        READ, { id: 'b', name: 'read', input: { path: 'none.txt' } }, { id: 'c', name: 'picture', input: {} },
+        { id: 'd', name: 'slow_steps', input: {} },
+      ],
+      'Done.',
+    )
     expect((await runner.run(agent, 'Go.')).finalOutput).toBe('Done.')
-    const outputs = model.requests.at(-1)!['input'].filter(({ type }: { type: string }) => type === 'function_call_output')
+    const { input } = model.requests.at(-1)!
+    const outputs = input.filter(({ type }: { type: string }) => type === 'function_call_output')
     expect(outputs).toMatchObject([
-      { call_id: 'a', output: expect.stringContaining('before') }, { call_id: 'b', output: expect.stringContaining('none.txt') },
-      { call_id: 'c', output: [{ type: 'input_text', text: 'a dot' }, { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' }] },
+      { call_id: 'a', output: expect.stringContaining('before') },
+      { call_id: 'b', output: expect.stringContaining('none.txt') },
+      {
+        call_id: 'c',
+        output: [
+          { type: 'input_text', text: 'a dot' },
+          { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' },
+        ],
+      },
       { call_id: 'd', output: '{"steps":2}' },
     ])
-    expect(model.requests[0]!['tools']).toContainEqual(expect.objectContaining({ name: 'slow_steps', output_schema: expect.objectContaining({ type: 'object' }) }))
+    expect(model.requests[0]!['tools']).toContainEqual(
+      expect.objectContaining({ name: 'slow_steps', output_schema: expect.objectContaining({ type: 'object' }) }),
+    )
     await session.close()
   })
 
   it.each([true, false])('asks by an interruption, with what the call would change: %s', async (allowed) => {
     model.say([WRITE], 'Done.')
     const asked: unknown[] = []
-    expect(await answerByOpenAI(host, runner, 'Write.', async (question) => asked.push(question) > 0 && allowed)).toBe('Done.')
+    expect(await answerByOpenAI(host, runner, 'Write.', async (question) => asked.push(question) > 0 && allowed)).toBe(
+      'Done.',
+    )
     expect(asked).toMatchObject([QUESTION])
     expect(readFileSync(file, 'utf8')).toBe(allowed ? 'after\n' : 'before\n')
   })
@@ -87,7 +109,9 @@ describe('the SDK for agents of OpenAI', () => {
     const saved = state.toString()
     for (const output of ['"created":false', 'it was not approved']) {
       await runner.run(agent, await RunState.fromString(agent, saved))
-      expect(model.requests.at(-1)!['input'].at(-1)).toMatchObject({ call_id: 'w', output: expect.stringContaining(output) })
+      expect(model.requests.at(-1)!['input'].at(-1)).toMatchObject({
+        call_id: 'w', output: expect.stringContaining(output),
+      })
     }
     await session.close()
   })
@@ -105,23 +129,40 @@ describe('the SDK for agents of OpenAI', () => {
 
 describe('Mastra', () => {
   const agentWith = (tools: ReturnType<typeof toMastraTools> | ReturnType<typeof toToolSet>) =>
-    new MastraAgent({ id: 'reader', name: 'reader', instructions: 'Go.', model: modelAt(model.url), tools: tools as never })
+    new MastraAgent({
+      id: 'reader', name: 'reader', instructions: 'Go.', model: modelAt(model.url), tools: tools as never,
+    })
   const results = () => Object.fromEntries(model.requests.at(-1)!['messages'].flatMap(
     ({ role, tool_call_id: id, content }: Record<string, string>) => role === 'tool' ? [[id, content]] : [],
   ))
 
   it('gives results, errors and images to the model, and progress to the stream', async () => {
     const session = await host.openSession()
-    model.say([READ, { id: 'b', name: 'read', input: { path: 5 } }, { id: 'c', name: 'picture', input: {} }, { id: 'd', name: 'slow-steps', input: {} }], 'Done.')
+    model.say(
+      [
+        READ, { id: 'b', name: 'read', input: { path: 5 } }, { id: 'c', name: 'picture', input: {} },
+        { id: 'd', name: 'slow-steps', input: {} },
+      ],
+      'Done.',
+    )
     const chunks: { readonly type: string; readonly payload: unknown }[] = []
-    for await (const chunk of (await agentWith(toMastraTools(session)).stream('Go.')).fullStream) chunks.push(chunk as never)
+    for await (const chunk of (await agentWith(toMastraTools(session)).stream('Go.')).fullStream)
+      chunks.push(chunk as never)
     expect(results()).toEqual({
-      a: expect.stringContaining('before'), b: expect.stringMatching(/"\/path".*must be string/), c: expect.stringContaining('iVBORw0KGgo='), d: '{"steps":2}',
+      a: expect.stringContaining('before'), b: expect.stringMatching(/"\/path".*must be string/),
+      c: expect.stringContaining('iVBORw0KGgo='), d: '{"steps":2}',
     })
-    expect(chunks).toContainEqual(expect.objectContaining({ type: 'tool-error', payload: expect.objectContaining({ toolCallId: 'b' }) }))
-    expect(chunks).toContainEqual(expect.objectContaining({
-      type: 'tool-output', payload: expect.objectContaining({ toolCallId: 'd', output: expect.objectContaining({ type: 'progress', text: 'first' }) }),
-    }))
+    expect(chunks).toContainEqual(
+      expect.objectContaining({ type: 'tool-error', payload: expect.objectContaining({ toolCallId: 'b' }) }),
+    )
+    expect(chunks).toContainEqual(
+      expect.objectContaining({
+        type: 'tool-output',
+        payload: expect.objectContaining({
+          toolCallId: 'd', output: expect.objectContaining({ type: 'progress', text: 'first' }),
+        }),
+      }),
+    )
     await session.close()
   })
 
@@ -136,7 +177,9 @@ describe('Mastra', () => {
   it.each([true, false])('suspends the tool with what it would change: %s', async (allowed) => {
     model.say([WRITE], 'Done.')
     const asked: unknown[] = []
-    expect(await answerByMastra(host, modelAt(model.url), 'Write.', async (question) => asked.push(question) > 0 && allowed)).toBe('Done.')
+    expect(
+      await answerByMastra(host, modelAt(model.url), 'Write.', async (question) => asked.push(question) > 0 && allowed),
+    ).toBe('Done.')
     expect(asked).toMatchObject([{ question: QUESTION }])
     expect(readFileSync(file, 'utf8')).toBe(allowed ? 'after\n' : 'before\n')
   })
@@ -152,15 +195,19 @@ describe('Mastra', () => {
 })
 
 describe('LangChain', () => {
-  const toolOf = (session: Session, name: string): StructuredToolInterface => toLangChainTools(session).find((tool) => tool.name === name)!
-  const toolCall = (name: string, args: object) => new AIMessage({ content: '', tool_calls: [{ id: 'call-1', name, args, type: 'tool_call' }] }).tool_calls![0]!
+  const toolOf = (session: Session, name: string): StructuredToolInterface =>
+    toLangChainTools(session).find((tool) => tool.name === name)!
+  const toolCall = (name: string, args: object) =>
+    new AIMessage({ content: '', tool_calls: [{ id: 'call-1', name, args, type: 'tool_call' }] }).tool_calls![0]!
 
   it('offers tools with their schemas, which it may change', async () => {
     const session = await host.openSession()
     const tools = toLangChainTools(session)
     expect(tools.every((tool) => isStructuredTool(tool))).toBe(true)
     const read = tools.find(({ name }) => name === 'read')!
-    expect(convertToOpenAITool(read)).toMatchObject({ type: 'function', function: { name: 'read', parameters: { type: 'object', required: ['path'] } } })
+    expect(convertToOpenAITool(read)).toMatchObject({
+      type: 'function', function: { name: 'read', parameters: { type: 'object', required: ['path'] } },
+    })
     Object.assign(read.schema, { title: 'changed' })
     await session.close()
   })
@@ -171,10 +218,13 @@ describe('LangChain', () => {
     expect(message).toBeInstanceOf(ToolMessage)
     expect(message).toMatchObject({
       tool_call_id: 'call-1', name: 'read', status: 'success', content: expect.stringContaining('before'),
-      artifact: { type: 'output', data: { content: 'before\n' }, metadata: { call_id: expect.stringMatching(/^call-1/) } },
+      artifact: {
+        type: 'output', data: { content: 'before\n' }, metadata: { call_id: expect.stringMatching(/^call-1/) },
+      },
     })
     expect(await toolOf(session, 'read').invoke(toolCall('read', { path: 5 }))).toMatchObject({
-      status: 'error', content: expect.stringMatching(/"\/path".*must be string/), artifact: { error: { code: 'InputInvalid' } },
+      status: 'error', content: expect.stringMatching(/"\/path".*must be string/),
+      artifact: { error: { code: 'InputInvalid' } },
     })
     expect(await toolOf(session, 'picture').invoke(toolCall('picture', {}))).toMatchObject({
       content: [{ type: 'text', text: 'a dot' }, { type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' }],
@@ -204,9 +254,12 @@ describe('LangChain', () => {
     const sent: unknown[] = []
     const calls = [{ id: 'c1', name: 'read', args: READ.input }, { id: 'c2', name: 'reads', args: {} }]
     const answers = [new AIMessage({ content: '', tool_calls: calls }), new AIMessage('Hello.')]
-    expect(await answerByLangChain(session, async (messages) => answers[sent.push(...messages) > 1 ? 1 : 0]!, 'Read it.')).toBe(answers[1])
+    expect(
+      await answerByLangChain(session, async (messages) => answers[sent.push(...messages) > 1 ? 1 : 0]!, 'Read it.'),
+    ).toBe(answers[1])
     expect(sent.slice(-2)).toMatchObject([
-      { tool_call_id: 'c1', status: 'success', content: expect.stringContaining('before') }, { tool_call_id: 'c2', status: 'error' },
+      { tool_call_id: 'c1', status: 'success', content: expect.stringContaining('before') },
+      { tool_call_id: 'c2', status: 'error' },
     ])
     await session.close()
   })
@@ -216,9 +269,13 @@ describe('LlamaIndex', () => {
   it('gives results and errors to the model, without losing a character', async () => {
     writeFileSync(file, 'a "word"\n')
     const session = await host.openSession()
-    model.say([READ, { id: 'b', name: 'read', input: { path: 'none.txt' } }, { id: 'c', name: 'picture', input: {} }], 'Done.')
+    model.say(
+      [READ, { id: 'b', name: 'read', input: { path: 'none.txt' } }, { id: 'c', name: 'picture', input: {} }], 'Done.',
+    )
     const outputs: unknown[] = []
-    for await (const event of llamaAgent({ llm: llmAt(model.url), tools: toLlamaIndexTools(session) }).runStream('Go.')) {
+    for await (const event of llamaAgent({ llm: llmAt(model.url), tools: toLlamaIndexTools(session) }).runStream(
+      'Go.',
+    )) {
       if (agentToolCallResultEvent.include(event)) outputs.push(event.data.toolOutput)
     }
     expect(outputs).toEqual([
@@ -235,7 +292,9 @@ describe('LlamaIndex', () => {
     const session = await host.openSession()
     const { abort, ended } = cancelled()
     model.say([WAIT], 'Stopped.')
-    const { data } = await llamaAgent({ llm: llmAt(model.url), tools: toLlamaIndexTools(session, { signal: abort.signal }) }).run('Go.')
+    const { data } = await llamaAgent({
+      llm: llmAt(model.url), tools: toLlamaIndexTools(session, { signal: abort.signal }),
+    }).run('Go.')
     expect(data.result).toBe('Stopped.')
     expect(await ended).toMatchObject({ errorCode: 'ToolCancelled' })
     await session.close()
@@ -247,19 +306,34 @@ describe('the Claude Agent SDK', () => {
     made.map((call) => ({ ...call, name: `mcp__bulkhead__${call.name}` }))
   const options = agentAt(model.url, claudeHome)
   /** The results in a request, where each has all that are new since the prompt. */
-  const results = (request: number) => Object.fromEntries(model.requests[request]!['messages'].at(-1).content.map(
-    ({ tool_use_id: id, content, is_error: isError }: Record<string, unknown>) => [id, { text: JSON.stringify(content), ...(isError === true && { isError }) }],
-  ))
+  const results = (request: number) =>
+    Object.fromEntries(
+      model.requests[request]!['messages'].at(-1).content.map(
+        ({ tool_use_id: id, content, is_error: isError }: Record<string, unknown>) => [
+          id, { text: JSON.stringify(content), ...(isError === true && { isError }) },
+        ],
+      ),
+    )
 
   it('gives results, errors and images to the model, and cancels the call with the query', async () => {
     const session = await host.openSession()
     const steps = { id: 'd', name: 'slow-steps', input: {} }
-    model.say(calls(READ, { id: 'b', name: 'read', input: { path: 'none.txt' } }, { id: 'c', name: 'picture', input: {} }, steps), calls(WAIT))
+    model.say(
+      calls(
+        READ, { id: 'b', name: 'read', input: { path: 'none.txt' } }, { id: 'c', name: 'picture', input: {} }, steps,
+      ),
+      calls(WAIT),
+    )
     const server = { bulkhead: toClaudeServer(session) }
     const abortController = new AbortController()
-    const off = host.on((event) => { if (event.type === 'ToolInvocationProgress' && event.callId.startsWith('s')) abortController.abort() })
+    const off = host.on((event) => {
+      if (event.type === 'ToolInvocationProgress' && event.callId.startsWith('s')) abortController.abort()
+    })
     const ended = new Promise((resolve) => { host.on(resolve, ['ToolInvocationCancelled']) })
-    const asked = query({ prompt: 'Go.', options: { ...options, tools: [], mcpServers: server, allowedTools: ['mcp__bulkhead'], abortController } })
+    const asked = query({
+      prompt: 'Go.',
+      options: { ...options, tools: [], mcpServers: server, allowedTools: ['mcp__bulkhead'], abortController },
+    })
     await expect((async () => { for await (const _ of asked); })()).rejects.toThrow('abort')
     expect(await ended).toMatchObject({ tool: 'slow-steps', errorCode: 'ToolCancelled' })
     expect(results(1)).toEqual({
@@ -277,7 +351,9 @@ describe('the Claude Agent SDK', () => {
     expect(await answerByClaude(host, options, 'Write.', async (question) => asked.push(question) > 1)).toBe('Done.')
     const question = expect.stringMatching(/^Allow `write` to write .*out\.txt\?[^]*^\| -before$[^]*^\| \+after$/m)
     expect(asked).toEqual([question, question])
-    expect(results(2)).toEqual({ w: { text: expect.stringContaining('said no'), isError: true }, w2: { text: expect.stringContaining('out.txt') } })
+    expect(results(2)).toEqual({
+      w: { text: expect.stringContaining('said no'), isError: true }, w2: { text: expect.stringContaining('out.txt') },
+    })
     expect(readFileSync(file, 'utf8')).toBe('after\n')
   })
 })

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { ToolApprovals, toToolApproval, toToolCallRepair, toToolSet } from '@bulkhead/bridges/ai-sdk'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import {
-  dynamicTool, generateText, isStepCount, jsonSchema, lastPrompt, scriptedModel, streamText, ToolLoopAgent, untilEnd, type ModelMessage,
+  dynamicTool, generateText, isStepCount, jsonSchema, lastPrompt, scriptedModel, streamText, ToolLoopAgent, untilEnd,
+  type ModelMessage,
   type ToolModelMessage,
 } from '../../bridges/test/ai-sdk/scripted-model.ts'
 import { answer as answerByAiSdk } from '../../bridges/test/examples/ai-sdk.ts'
@@ -27,7 +28,10 @@ describe('the AI SDK', () => {
     writeFileSync(file, 'hello\n')
     const session = await host.openSession()
     const model = scriptedModel(
-      [{ id: 'a', name: 'read', input: { path: 'out.txt' } }, { id: 'b', name: 'read', input: { path: 5 } }, { id: 'c', name: 'picture', input: {} }],
+      [
+        { id: 'a', name: 'read', input: { path: 'out.txt' } }, { id: 'b', name: 'read', input: { path: 5 } },
+        { id: 'c', name: 'picture', input: {} },
+      ],
       'The file says hello.',
     )
     const { text, steps } = await generateText({ model, tools: toToolSet(session), stopWhen, prompt: 'Read it.' })
@@ -35,14 +39,26 @@ describe('the AI SDK', () => {
     expect(model.doGenerateCalls[0]!.tools).toContainEqual(expect.objectContaining({
       name: 'read', inputSchema: expect.objectContaining({ type: 'object', required: ['path'] }),
     }))
-    expect(lastPrompt(model)).toMatchObject({ role: 'tool', content: [
-      { toolCallId: 'a', output: { type: 'json', value: { path: 'out.txt', content: 'hello\n' } } },
-      { toolCallId: 'b', output: { type: 'error-text', value: expect.stringMatching(/"\/path".*must be string/) } },
-      { toolCallId: 'c', output: { type: 'content', value: [
-        { type: 'text', text: 'a dot' }, { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'iVBORw0KGgo=' } },
-      ] } },
-    ] })
-    expect(steps[0]!.toolResults[0]!.output).toMatchObject({ type: 'output', metadata: { call_id: expect.stringMatching(/^a/), tool: 'read' } })
+    expect(lastPrompt(model)).toMatchObject({
+      role: 'tool',
+      content: [
+        { toolCallId: 'a', output: { type: 'json', value: { path: 'out.txt', content: 'hello\n' } } },
+        { toolCallId: 'b', output: { type: 'error-text', value: expect.stringMatching(/"\/path".*must be string/) } },
+        {
+          toolCallId: 'c',
+          output: {
+            type: 'content',
+            value: [
+              { type: 'text', text: 'a dot' },
+              { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'iVBORw0KGgo=' } },
+            ],
+          },
+        },
+      ],
+    })
+    expect(steps[0]!.toolResults[0]!.output).toMatchObject({
+      type: 'output', metadata: { call_id: expect.stringMatching(/^a/), tool: 'read' },
+    })
     await session.close()
   })
 
@@ -59,18 +75,31 @@ describe('the AI SDK', () => {
     expect(given({ toolCallId: 'one', input: {}, output: outcome })).toEqual(given(outcome))
     const own = session.tools().find(({ name }) => name === 'slow-steps')!.outputSchema
     expect(own).toMatchObject({ properties: { steps: { type: 'integer' } } })
-    expect(slow!.outputSchema).toMatchObject({ jsonSchema: { anyOf: [{ properties: { data: own } }, { properties: { error_text: {} } }] } })
+    expect(slow!.outputSchema).toMatchObject({
+      jsonSchema: { anyOf: [{ properties: { data: own } }, { properties: { error_text: {} } }] },
+    })
     await session.close()
   })
 
   it('understands the tools and arguments of other agents', async () => {
     writeFileSync(file, 'hello\n')
     const session = await host.openSession()
-    const model = scriptedModel([{ id: 'a', name: 'read', input: { file_path: 'out.txt' } }, { id: 'b', name: 'read_file', input: { file_path: 'out.txt' } }, { id: 'c', name: 'no_tool', input: {} }])
-    await generateText({ model, tools: toToolSet(session), repairToolCall: toToolCallRepair(session), stopWhen, prompt: 'Read it.' })
+    const model = scriptedModel([
+      { id: 'a', name: 'read', input: { file_path: 'out.txt' } },
+      { id: 'b', name: 'read_file', input: { file_path: 'out.txt' } }, { id: 'c', name: 'no_tool', input: {} },
+    ])
+    await generateText({
+      model, tools: toToolSet(session), repairToolCall: toToolCallRepair(session), stopWhen, prompt: 'Read it.',
+    })
     const read = { type: 'json', value: { path: 'out.txt', content: 'hello\n' } }
-    const output = Object.fromEntries((lastPrompt(model) as ToolModelMessage).content.map((part) => 'toolCallId' in part ? [part.toolCallId, part] : []))
-    expect(output).toMatchObject({ a: { output: read }, b: { toolName: 'read', output: read }, c: { output: { type: 'error-text' } } })
+    const output = Object.fromEntries(
+      (lastPrompt(model) as ToolModelMessage).content.map((part) =>
+        'toolCallId' in part ? [part.toolCallId, part] : [],
+      ),
+    )
+    expect(output).toMatchObject({
+      a: { output: read }, b: { toolName: 'read', output: read }, c: { output: { type: 'error-text' } },
+    })
     await session.close()
   })
 
@@ -78,9 +107,15 @@ describe('the AI SDK', () => {
     writeFileSync(file, 'hello\n')
     const session = await host.openSession({ codeMode: true })
     expect(() => toToolSet(session)).toThrow('host.offeredTools(session)')
-    const model = scriptedModel([{ name: 'code_mode', input: { code: 'return (await tools.read({ path: "out.txt" })).content' } }])
-    await generateText({ model, tools: toToolSet(session, { tools: host.offeredTools(session) }), stopWhen, prompt: 'Read it.' })
-    expect(model.doGenerateCalls[0]!.tools).toMatchObject([{ name: 'code_mode', description: expect.stringContaining('read(args: ') }])
+    const model = scriptedModel([
+      { name: 'code_mode', input: { code: 'return (await tools.read({ path: "out.txt" })).content' } },
+    ])
+    await generateText({
+      model, tools: toToolSet(session, { tools: host.offeredTools(session) }), stopWhen, prompt: 'Read it.',
+    })
+    expect(model.doGenerateCalls[0]!.tools).toMatchObject([
+      { name: 'code_mode', description: expect.stringContaining('read(args: ') },
+    ])
     expect(lastPrompt(model)).toMatchObject({ content: [{ output: { type: 'json', value: { value: 'hello\n' } } }] })
     await session.close()
   })
@@ -89,15 +124,20 @@ describe('the AI SDK', () => {
     const session = await host.openSession({ mode: 'yolo' })
     const model = scriptedModel([{ name: 'slow-steps', input: {} }])
     const outputs: unknown[] = []
-    for await (const part of streamText({ model, tools: toToolSet(session, { streaming: true }), stopWhen, prompt: 'Go.' }).fullStream) {
+    for await (const part of streamText({
+      model, tools: toToolSet(session, { streaming: true }), stopWhen, prompt: 'Go.',
+    }).fullStream) {
       if (part.type === 'tool-result') outputs.push([part.preliminary ?? false, part.output])
     }
     const outcome = expect.objectContaining({ type: 'output', data: { steps: 2 } })
     expect(outputs).toEqual([
       [true, { type: 'progress', callId: expect.stringMatching(/^call-1/), tool: 'slow-steps', text: 'first' }],
-      [true, { type: 'progress', callId: expect.stringMatching(/^call-1/), tool: 'slow-steps', partial: { done: 1 } }], [true, outcome], [false, outcome],
+      [true, { type: 'progress', callId: expect.stringMatching(/^call-1/), tool: 'slow-steps', partial: { done: 1 } }],
+      [true, outcome], [false, outcome],
     ])
-    expect(lastPrompt(model)).toMatchObject({ content: [{ toolName: 'slow-steps', output: { type: 'json', value: { steps: 2 } } }] })
+    expect(lastPrompt(model)).toMatchObject({
+      content: [{ toolName: 'slow-steps', output: { type: 'json', value: { steps: 2 } } }],
+    })
     await session.close()
   })
 
@@ -108,7 +148,9 @@ describe('the AI SDK', () => {
     const off = host.on((event) => void ended.push(event), ['ToolInvocationCancelled'])
     const model = scriptedModel([{ name: 'slow-steps', input: { wait: true } }])
     const stop = host.on(() => abort.abort(), ['ToolInvocationProgress'])
-    const { fullStream } = streamText({ model, tools: toToolSet(session), stopWhen, prompt: 'Go.', abortSignal: abort.signal })
+    const { fullStream } = streamText({
+      model, tools: toToolSet(session), stopWhen, prompt: 'Go.', abortSignal: abort.signal,
+    })
     for await (const _ of fullStream);
     stop()
     await session.close()
@@ -118,7 +160,9 @@ describe('the AI SDK', () => {
 
   it('lets the person of the session approve while the tool runs', async () => {
     const asked: string[] = []
-    const session = await host.openSession({ approver: { approve: async ({ tool }) => ({ decision: asked.push(tool) > 1 ? 'once' : 'reject' }) } })
+    const session = await host.openSession({
+      approver: { approve: async ({ tool }) => ({ decision: asked.push(tool) > 1 ? 'once' : 'reject' }) },
+    })
     const run = async () => {
       const model = scriptedModel([WRITE])
       await generateText({ model, tools: toToolSet(session), stopWhen, prompt: 'Go.' })
@@ -139,15 +183,22 @@ describe('the AI SDK', () => {
   }
 
   /** Runs the loop until it asks, and adds the answer of the person. */
-  async function askedWith(session: Session, tools: ReturnType<typeof toToolSet>, approved: boolean, call = WRITE, api: 'generate' | 'stream' = 'generate') {
+  async function askedWith(
+    session: Session, tools: ReturnType<typeof toToolSet>, approved: boolean, call = WRITE,
+    api: 'generate' | 'stream' = 'generate',
+  ) {
     const messages: ModelMessage[] = [{ role: 'user', content: 'Go.' }]
     const options = { model: scriptedModel([call]), tools, stopWhen, messages, toolApproval: toToolApproval(session) }
-    const { content, responseMessages } = api === 'generate' ? await generateText(options) : await untilEnd(streamText(options))
+    const { content, responseMessages } =
+      api === 'generate' ? await generateText(options) : await untilEnd(streamText(options))
     const request = content.find(({ type }) => type === 'tool-approval-request')
     if (request?.type !== 'tool-approval-request') throw new Error('It did not ask.')
     expect(request.reason).toContain(`Allow \`${call.name}\``)
     expect(request.reason).toContain('because: this tool requires approval')
-    const answer: ToolModelMessage = { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved, reason: 'because' }] }
+    const answer: ToolModelMessage = {
+      role: 'tool',
+      content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved, reason: 'because' }],
+    }
     return [...messages, ...responseMessages, answer]
   }
 
@@ -167,7 +218,9 @@ describe('the AI SDK', () => {
     expect(session.approvals()).toEqual([])
     // The same messages again do not run it again.
     rmSync(file)
-    expect(await resume()).toMatchObject({ content: [{ output: { type: 'error-text', value: expect.stringContaining('it was not approved') } }] })
+    expect(await resume()).toMatchObject({
+      content: [{ output: { type: 'error-text', value: expect.stringContaining('it was not approved') } }],
+    })
     expect(existsSync(file)).toBe(false)
     await session.close()
   })
@@ -180,12 +233,20 @@ describe('the AI SDK', () => {
     const request = asked.content.find((part) => part.type === 'tool-approval-request')!
     expect(request.reason).toMatch(/^Allow `write` to write .*out\.txt\?$/m)
     expect(request.reason).toMatch(/^\| -before$/m)
-    expect(approvals.question('call-1')).toMatchObject({ tool: 'write', touches: [expect.stringContaining('out.txt')], diff: expect.stringContaining('+hello') })
+    expect(approvals.question('call-1')).toMatchObject({
+      tool: 'write', touches: [expect.stringContaining('out.txt')], diff: expect.stringContaining('+hello'),
+    })
     writeFileSync(file, 'changed since\n')
-    const answer: ToolModelMessage = { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved: true }] }
+    const answer: ToolModelMessage = {
+      role: 'tool', content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved: true }],
+    }
     const model = scriptedModel()
-    await generateText({ ...options, model, messages: [{ role: 'user', content: 'Go.' }, ...asked.responseMessages, answer] })
-    expect(lastPrompt(model)).toMatchObject({ content: [{ output: { type: 'error-text', value: expect.stringContaining('has changed since') } }] })
+    await generateText({
+      ...options, model, messages: [{ role: 'user', content: 'Go.' }, ...asked.responseMessages, answer],
+    })
+    expect(lastPrompt(model)).toMatchObject({
+      content: [{ output: { type: 'error-text', value: expect.stringContaining('has changed since') } }],
+    })
     expect(readFileSync(file, 'utf8')).toBe('changed since\n')
     await session.close()
   })
@@ -203,10 +264,14 @@ describe('the AI SDK', () => {
     const approvals = new ToolApprovals()
     const session = await host.openSession({ approver: approvals })
     const messages = await askedWith(session, toToolSet(session, { approvals }), true)
-    const strict = await host.openSession({ approver: approvals, rules: [{ permission: 'write', pattern: '*', action: 'deny' }] })
+    const strict = await host.openSession({
+      approver: approvals, rules: [{ permission: 'write', pattern: '*', action: 'deny' }],
+    })
     const model = scriptedModel()
     await generateText({ model, tools: toToolSet(strict, { approvals }), stopWhen, messages })
-    expect(lastPrompt(model)).toMatchObject({ content: [{ output: { type: 'error-text', value: expect.stringContaining('rule') } }] })
+    expect(lastPrompt(model)).toMatchObject({
+      content: [{ output: { type: 'error-text', value: expect.stringContaining('rule') } }],
+    })
     expect(existsSync(file)).toBe(false)
     await session.close()
     await strict.close()
@@ -216,11 +281,24 @@ describe('the AI SDK', () => {
     const { session, tools } = await sdkSession()
     const nested = scriptedModel()
     const approved = await askedWith(session, tools, true)
-    const changed = approved.map((message): ModelMessage => message.role === 'assistant' && typeof message.content !== 'string'
-      ? { ...message, content: message.content.map((part) => part.type === 'tool-call' ? { ...part, toolCallId: 'other' } : part) } : message)
+    const changed = approved.map((message): ModelMessage =>
+      message.role === 'assistant' && typeof message.content !== 'string'
+        ? {
+            ...message,
+            content: message.content.map((part) =>
+              part.type === 'tool-call' ? { ...part, toolCallId: 'other' } : part,
+            ),
+          }
+        : message,
+    )
     await expect(generateText({ model: scriptedModel(), tools, messages: changed })).rejects.toThrow('call-1')
-    await generateText({ model: nested, tools, stopWhen, messages: await askedWith(session, tools, true, { name: 'outer', input: {} as never }) })
-    expect(lastPrompt(nested)).toMatchObject({ content: [{ output: { type: 'text', value: expect.stringContaining('cannot be approved') } }] })
+    await generateText({
+      model: nested, tools, stopWhen,
+      messages: await askedWith(session, tools, true, { name: 'outer', input: {} as never }),
+    })
+    expect(lastPrompt(nested)).toMatchObject({
+      content: [{ output: { type: 'text', value: expect.stringContaining('cannot be approved') } }],
+    })
     expect(existsSync(join(workspace, 'inner.txt'))).toBe(false)
     await session.close()
   })
@@ -229,7 +307,9 @@ describe('the AI SDK', () => {
     const session = await host.openSession({ mode: 'yolo' })
     const own = dynamicTool({ inputSchema: jsonSchema({ type: 'object' }), needsApproval: true, execute: () => 'ran' })
     const tools = { ...toToolSet(session), own }
-    const { content } = await generateText({ model: scriptedModel([{ name: 'own', input: {} }]), tools, toolApproval: toToolApproval(session), prompt: 'Go.' })
+    const { content } = await generateText({
+      model: scriptedModel([{ name: 'own', input: {} }]), tools, toolApproval: toToolApproval(session), prompt: 'Go.',
+    })
     expect(content.map(({ type }) => type)).toEqual(['tool-call', 'tool-approval-request'])
     await session.close()
   })
@@ -237,7 +317,15 @@ describe('the AI SDK', () => {
   it('serves an agent of the SDK', async () => {
     const session = await host.openSession({ mode: 'yolo' })
     const model = scriptedModel([WRITE], 'Done.')
-    const agent = new ToolLoopAgent({ model, tools: toToolSet(session), prepareStep: () => ({ activeTools: host.offeredTools(session).slice(-1).map(({ name }) => name) }) })
+    const agent = new ToolLoopAgent({
+      model, tools: toToolSet(session),
+      prepareStep: () => ({
+        activeTools: host
+          .offeredTools(session)
+          .slice(-1)
+          .map(({ name }) => name),
+      }),
+    })
     expect((await agent.generate({ prompt: 'Go.' })).text).toBe('Done.')
     expect(model.doGenerateCalls[0]!.tools).toHaveLength(1)
     expect(readFileSync(file, 'utf8')).toBe('hello')
@@ -262,11 +350,15 @@ describe('the examples of docs/guides/models.md', () => {
   })
 
   it('AI SDK', async () => {
-    expect(await answerByAiSdk(session, scriptedModel([{ name: 'read', input: READ }], 'It says hello.'), 'Read it.')).toBe('It says hello.')
+    expect(
+      await answerByAiSdk(session, scriptedModel([{ name: 'read', input: READ }], 'It says hello.'), 'Read it.'),
+    ).toBe('It says hello.')
   })
 
   it('AI SDK with approvals', async () => {
-    const chat = await openChat(host, scriptedModel([{ name: 'write', input: { path: 'out.txt', content: 'bye' } }], 'Written.'))
+    const chat = await openChat(
+      host, scriptedModel([{ name: 'write', input: { path: 'out.txt', content: 'bye' } }], 'Written.'),
+    )
     const { toApprove: [request] } = await chat.send({ role: 'user', content: 'Write it.' })
     expect(request).toMatchObject({ toolCall: { toolName: 'write' }, reason: expect.stringContaining('| +bye') })
     const approved = { type: 'tool-approval-response' as const, approvalId: request!.approvalId, approved: true }
@@ -277,18 +369,29 @@ describe('the examples of docs/guides/models.md', () => {
 
   it('Anthropic', async () => {
     const sent: unknown[] = []
-    const answers = [{ content: [{ type: 'tool_use', id: 'c1', name: 'read', input: READ }] }, { content: [{ type: 'text', text: 'Hello.' }] }]
-    const create = async ({ messages }: { readonly messages: readonly unknown[] }) => answers[sent.push(messages.at(-1)) - 1] as never
+    const answers = [
+      { content: [{ type: 'tool_use', id: 'c1', name: 'read', input: READ }] },
+      { content: [{ type: 'text', text: 'Hello.' }] },
+    ]
+    const create = async ({ messages }: { readonly messages: readonly unknown[] }) =>
+      answers[sent.push(messages.at(-1)) - 1] as never
     expect(await answerByAnthropic(session, create, 'Read it.')).toBe(answers[1])
-    expect(sent[1]).toMatchObject({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: expect.stringContaining('hello') }] })
+    expect(sent[1]).toMatchObject({
+      role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: expect.stringContaining('hello') }],
+    })
   })
 
   it('Gemini', async () => {
     const sent: unknown[] = []
     const functionCalls = [{ name: 'read', args: READ }]
     const answers = [{ functionCalls, candidates: [{ content: { role: 'model', parts: [] } }] }, { text: 'Hello.' }]
-    const models = { generateContent: async ({ contents }: { readonly contents: readonly unknown[] }) => answers[sent.push(contents.at(-1)) - 1] }
+    const models = {
+      generateContent: async ({ contents }: { readonly contents: readonly unknown[] }) =>
+        answers[sent.push(contents.at(-1)) - 1],
+    }
     expect(await answerByGemini(session, { models } as never, 'Read it.')).toBe('Hello.')
-    expect(sent[1]).toMatchObject({ role: 'user', parts: [{ functionResponse: { name: 'read', response: { output: { content: 'hello\n' } } } }] })
+    expect(sent[1]).toMatchObject({
+      role: 'user', parts: [{ functionResponse: { name: 'read', response: { output: { content: 'hello\n' } } } }],
+    })
   })
 })

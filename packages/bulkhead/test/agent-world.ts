@@ -21,14 +21,24 @@ export async function agentWorld() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-agent-sdks-')))
   const [workspace, home] = [join(folder, 'work'), join(folder, 'home')]
   mkdirSync(workspace)
-  writeExtension(home, {
-    id: 'steps', tools: [
-      { name: 'slow-steps', outputSchema: { type: 'object', properties: { steps: { type: 'integer' } } } }, { name: 'picture' },
-      { name: 'outer', mode: 'safe_write', gated: true, requires: { fs: { write: ['{workspace}'] }, capabilities: ['tools.call'] } },
-    ],
-  }, CODE)
+  writeExtension(
+    home,
+    {
+      id: 'steps',
+      tools: [
+        { name: 'slow-steps', outputSchema: { type: 'object', properties: { steps: { type: 'integer' } } } },
+        { name: 'picture' },
+        {
+          name: 'outer', mode: 'safe_write', gated: true,
+          requires: { fs: { write: ['{workspace}'] }, capabilities: ['tools.call'] },
+        },
+      ],
+    },
+    CODE,
+  )
   const host = await createHost({
-    workspace, home, cache: CACHE, trust: 'declined', config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } },
+    workspace, home, cache: CACHE, trust: 'declined',
+    config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } },
   })
   return {
     host, workspace,

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
-  createHost, defineAgent, defineTool, type AgentInput, type ApprovalRequest, type CallView, type CreateHostOptions, type Host, type SessionOptions,
+  createHost, defineAgent, defineTool, type AgentInput, type ApprovalRequest, type CallView, type CreateHostOptions,
+  type Host, type SessionOptions,
 } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 
@@ -15,7 +16,8 @@ beforeEach(() => {
   base = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-agents-')))
   workspace = join(base, 'workspace')
   for (const name of ['workspace/src', 'workspace/docs', 'library']) mkdirSync(join(base, name), { recursive: true })
-  for (const name of ['workspace/src/a.ts', 'workspace/docs/b.md', 'library/c.txt']) writeFileSync(join(base, name), `needle in ${name}\n`)
+  for (const name of ['workspace/src/a.ts', 'workspace/docs/b.md', 'library/c.txt'])
+    writeFileSync(join(base, name), `needle in ${name}\n`)
 })
 afterEach(async () => {
   await host.close()
@@ -23,7 +25,9 @@ afterEach(async () => {
 })
 
 async function start(options: Partial<CreateHostOptions> = {}) {
-  host = await createHost({ workspace, home: join(base, 'home'), cache: CACHE, trust: 'trusted', config: { mode: 'yolo' }, ...options })
+  host = await createHost({
+    workspace, home: join(base, 'home'), cache: CACHE, trust: 'trusted', config: { mode: 'yolo' }, ...options,
+  })
   return host
 }
 
@@ -39,7 +43,10 @@ async function opened(options: SessionOptions) {
     const outcome = await session.call({ id: crypto.randomUUID(), name, arguments: args })
     return outcome.type === 'output' ? 'done' : `${outcome.error.code}: ${outcome.error_text}`
   }
-  return { session, run, explain: (name: string, args: JsonObject) => session.explain({ id: 'explained', name, arguments: args }) }
+  return {
+    session, run,
+    explain: (name: string, args: JsonObject) => session.explain({ id: 'explained', name, arguments: args }),
+  }
 }
 
 const READ = { path: 'src/a.ts' }
@@ -52,34 +59,48 @@ describe('the session of an agent', () => {
   it('may not use more than the agent requires, whatever its tools declare, and explain agrees', async () => {
     const { run, explain } = await opened({ agent: bounded({ requires: { fs: { read: ['src/**'] } } }) })
     expect(await run('read', READ)).toBe('done')
-    expect(await run('read', { path: 'docs/b.md' })).toMatch(/^CapabilityDenied: .*beyond the requires of the agent reviewer/)
+    expect(await run('read', { path: 'docs/b.md' })).toMatch(
+      /^CapabilityDenied: .*beyond the requires of the agent reviewer/,
+    )
     expect(await run('write', WRITE)).toMatch(/^CapabilityDenied: .*or add it to the requires of the agent reviewer/)
     expect(await run('bash', { command: 'ls' })).toMatch(/^CapabilityDenied/)
     expect(await run('todo', { todos: [] })).toMatch(/^CapabilityDenied/)
     expect(await explain('write', WRITE)).toMatchObject({
-      decision: 'deny', code: 'CapabilityDenied', remedies: ['Add it to the requires of the agent reviewer, or call a tool that can do less.'],
+      decision: 'deny', code: 'CapabilityDenied',
+      remedies: ['Add it to the requires of the agent reviewer, or call a tool that can do less.'],
     })
   })
 
   it('gives a tool no more than the tool requires', async () => {
-    await host.register(defineTool({
-      name: 'peek', description: 'Reads.', input: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const,
-      requires: { fs: { read: ['docs/**'] } }, execute: async ({ path }, runtime) => ({ text: await runtime.fs.readText(path) }),
-    }))
+    await host.register(
+      defineTool({
+        name: 'peek', description: 'Reads.',
+        input: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const,
+        requires: { fs: { read: ['docs/**'] } },
+        execute: async ({ path }, runtime) => ({ text: await runtime.fs.readText(path) }),
+      }),
+    )
     const { run } = await opened({ agent: bounded({ requires: { fs: { read: ['{workspace}/**'] } } }) })
     expect(await run('peek', { path: 'docs/b.md' })).toBe('done')
     expect(await run('peek', READ)).toMatch(/^CapabilityDenied/)
   })
 
   it('is under the ceiling of the session and that of the configuration as well', async () => {
-    const { run } = await opened({ agent: bounded({ requires: { fs: { read: ['**'], write: ['**'] } } }), ceiling: { fs: { read: ['docs/**'] } } })
+    const { run } = await opened({
+      agent: bounded({ requires: { fs: { read: ['**'], write: ['**'] } } }), ceiling: { fs: { read: ['docs/**'] } },
+    })
     expect(await run('read', { path: 'docs/b.md' })).toBe('done')
     expect(await run('read', READ)).toMatch(/^CapabilityDenied: .*ceiling of the session/)
   })
 
   it('is denied what a rule of the agent denies, whatever a rule of the session allows', async () => {
-    const rules = [{ permission: 'read', pattern: '*', action: 'allow' }, { permission: 'fs.read', pattern: 'src/a.ts', action: 'allow' }] as const
-    const { run, explain } = await opened({ agent: bounded({ rules: [{ permission: 'fs.read', pattern: 'src/**', action: 'deny' }] }), rules })
+    const rules = [
+      { permission: 'read', pattern: '*', action: 'allow' },
+      { permission: 'fs.read', pattern: 'src/a.ts', action: 'allow' },
+    ] as const
+    const { run, explain } = await opened({
+      agent: bounded({ rules: [{ permission: 'fs.read', pattern: 'src/**', action: 'deny' }] }), rules,
+    })
     expect(await run('read', READ)).toMatch(/^RuleDenied: .*src\/\*\*" of agent reviewer#\/rules\/0 forbids it/)
     expect(await run('read', { path: 'docs/b.md' })).toBe('done')
     expect(await explain('read', READ)).toMatchObject({ decision: 'deny', code: 'RuleDenied' })
@@ -107,7 +128,13 @@ describe('the session of an agent', () => {
     host.on((event) => void (event.type === 'SessionOpened' && events.push(event.agent)))
     const agent = bounded({ model: 'small', rules: [{ permission: 'write', action: 'ask' }] })
     const session = await host.openSession({
-      agent, mode: 'ask', watchdog: look, guards: [look], approver: { approve: async (request) => { asked.push(request); return { decision: 'once' } } },
+      agent, mode: 'ask', watchdog: look, guards: [look],
+      approver: {
+        approve: async (request) => {
+          asked.push(request)
+          return { decision: 'once' }
+        },
+      },
     })
     expect(await session.call({ id: 'w', name: 'write', arguments: WRITE })).toMatchObject({ type: 'output' })
     expect(seen).toEqual(['reviewer', 'small', 'reviewer', 'small'])
@@ -118,11 +145,17 @@ describe('the session of an agent', () => {
   })
 
   it('bounds its sub-agents', async () => {
-    const session = await host.openSession({ agent: bounded({ requires: { fs: { read: ['**'] } }, tools: ['read', 'write'] }) })
-    const child = await session.openSubagent({ agent: { name: 'child', requires: { fs: { read: ['**'], write: ['**'] } } } })
+    const session = await host.openSession({
+      agent: bounded({ requires: { fs: { read: ['**'] } }, tools: ['read', 'write'] }),
+    })
+    const child = await session.openSubagent({
+      agent: { name: 'child', requires: { fs: { read: ['**'], write: ['**'] } } },
+    })
     expect(child.tools().map(({ name }) => name).toSorted()).toEqual(['read', 'write'])
     expect(await child.call({ id: 'r', name: 'read', arguments: READ })).toMatchObject({ type: 'output' })
-    expect(await child.call({ id: 'w', name: 'write', arguments: WRITE })).toMatchObject({ type: 'error', error: { code: 'CapabilityDenied' } })
+    expect(await child.call({ id: 'w', name: 'write', arguments: WRITE })).toMatchObject({
+      type: 'error', error: { code: 'CapabilityDenied' },
+    })
   })
 
   it('is limited by a ceiling as by requires before, which is reported with the new key', async () => {
@@ -130,18 +163,28 @@ describe('the session of an agent', () => {
     for (const key of ['ceiling', 'requires'] as const) {
       const { session, run } = await opened({ agent: bounded({ [key]: reads }) })
       expect(await run('read', READ)).toBe('done')
-      expect(await run('write', WRITE)).toMatch(new RegExp(`^CapabilityDenied: .*add it to the ${key} of the agent reviewer`))
+      expect(await run('write', WRITE)).toMatch(
+        new RegExp(`^CapabilityDenied: .*add it to the ${key} of the agent reviewer`),
+      )
       const found = host.diagnostics.filter(({ code }) => code === 'AgentInvalid')
-      expect(found).toMatchObject(key === 'ceiling' ? [] : [{ severity: 'warning', location: 'agent reviewer', path: '/requires', cure: 'Rename it to `ceiling`.' }])
+      expect(found).toMatchObject(
+        key === 'ceiling'
+          ? []
+          : [{ severity: 'warning', location: 'agent reviewer', path: '/requires', cure: 'Rename it to `ceiling`.' }],
+      )
       await session.close()
     }
   })
 
   it('has what the agent requires beside a ceiling on its surface, and no tool gets it', async () => {
-    await host.register(defineTool({
-      name: 'peek', description: 'Reads.', input: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const,
-      requires: { fs: { read: ['docs/**'] } }, execute: async ({ path }, runtime) => ({ text: await runtime.fs.readText(path) }),
-    }))
+    await host.register(
+      defineTool({
+        name: 'peek', description: 'Reads.',
+        input: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const,
+        requires: { fs: { read: ['docs/**'] } },
+        execute: async ({ path }, runtime) => ({ text: await runtime.fs.readText(path) }),
+      }),
+    )
     const agent = bounded({
       tools: ['peek'], ceiling: { fs: { read: ['**'], write: ['src/**'] } },
       requires: { fs: { read: ['src/**'], write: ['**'] }, net: { hosts: ['api.example.com'] } },
@@ -152,30 +195,52 @@ describe('the session of an agent', () => {
     expect(session.surface()).toEqual({
       words: [`read ${docs}`, `read ${src}`, `write ${src}`],
       items: [
-        { kind: 'fs.read', subject: docs, tools: ['peek'], agent: false }, { kind: 'fs.read', subject: src, tools: [], agent: true },
+        { kind: 'fs.read', subject: docs, tools: ['peek'], agent: false },
+        { kind: 'fs.read', subject: src, tools: [], agent: true },
         { kind: 'fs.write', subject: src, tools: [], agent: true },
       ],
     })
     expect(await run('peek', { path: 'docs/b.md' })).toBe('done')
     expect(await run('peek', READ)).toMatch(/^CapabilityDenied/)
-    const child = await session.openSubagent({ agent: { name: 'child', ceiling: { fs: { read: ['**'] } }, requires: { fs: { read: ['**'], write: ['**'] } } } })
+    const child = await session.openSubagent({
+      agent: { name: 'child', ceiling: { fs: { read: ['**'] } }, requires: { fs: { read: ['**'], write: ['**'] } } },
+    })
     expect(child.surface().words).toEqual([`read ${docs}`, `read ${src}`])
-    const denied = await host.openSession({ tools: ['peek', 'write'], rules: [{ permission: 'write', action: 'deny', pattern: '*' }] })
+    const denied = await host.openSession({
+      tools: ['peek', 'write'], rules: [{ permission: 'write', action: 'deny', pattern: '*' }],
+    })
     expect(denied.surface().words).toEqual([`read ${docs}`])
   })
 
   it('reaches the roots of the agent', async () => {
-    const { run } = await opened({ agent: bounded({ roots: ['../library'], requires: { fs: { read: ['{workspace}/**'] } } }) })
+    const { run } = await opened({
+      agent: bounded({ roots: ['../library'], requires: { fs: { read: ['{workspace}/**'] } } }),
+    })
     expect(await run('read', { path: join(base, 'library/c.txt') })).toBe('done')
     expect(await run('write', { path: join(base, 'library/c.txt'), content: 'x' })).toMatch(/^CapabilityDenied/)
   })
 
   it.each<[string, AgentInput | string, string, RegExp]>([
-    ['has an unknown key', { name: 'x', tols: [] } as AgentInput, 'AgentInvalid', /^The agent is invalid: \/agent\/tols is not a known key; perhaps it is "tools"\.$/],
-    ['has a wrong value', { name: 'x', tools: 'read' } as never, 'AgentInvalid', /^The agent is invalid: \/agent\/tools is wrong/],
-    ['has an unknown key inside', bounded({ budget: { call: 3 } as never }), 'AgentInvalid', /\/agent\/budget\/call is not a known key; perhaps it is "calls"/],
-    ['has a pattern with an unknown variable', bounded({ requires: { fs: { read: ['{home}/**'] } } }), 'AgentInvalid', /^The agent "reviewer" is invalid: .*\{home\}/],
-    ['has a root that does not exist', bounded({ roots: ['../nowhere'] }), 'AgentInvalid', /"\.\.\/nowhere" of the agent "reviewer" cannot be used/],
+    [
+      'has an unknown key', { name: 'x', tols: [] } as AgentInput, 'AgentInvalid',
+      /^The agent is invalid: \/agent\/tols is not a known key; perhaps it is "tools"\.$/,
+    ],
+    [
+      'has a wrong value', { name: 'x', tools: 'read' } as never, 'AgentInvalid',
+      /^The agent is invalid: \/agent\/tools is wrong/,
+    ],
+    [
+      'has an unknown key inside', bounded({ budget: { call: 3 } as never }), 'AgentInvalid',
+      /\/agent\/budget\/call is not a known key; perhaps it is "calls"/,
+    ],
+    [
+      'has a pattern with an unknown variable', bounded({ requires: { fs: { read: ['{home}/**'] } } }), 'AgentInvalid',
+      /^The agent "reviewer" is invalid: .*\{home\}/,
+    ],
+    [
+      'has a root that does not exist', bounded({ roots: ['../nowhere'] }), 'AgentInvalid',
+      /"\.\.\/nowhere" of the agent "reviewer" cannot be used/,
+    ],
     ['is not known', 'revewer', 'AgentNotFound', /No agent is called "revewer"\./],
   ])('is not opened if the agent %s', async (_, agent, code, message) => {
     await expect(host.openSession({ agent })).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
@@ -186,13 +251,23 @@ describe('agents by name', () => {
   it('come from the embedder and hide those of files', async () => {
     save('home/agents/reviewer.json', { name: 'reviewer', model: 'of the user' })
     await start({ agents: [{ name: 'reviewer', tools: ['read'] }, { name: 'writer' }] })
-    expect(host.agents()).toMatchObject([{ name: 'reviewer', layer: 'embedder' }, { name: 'writer', layer: 'embedder' }])
+    expect(host.agents()).toMatchObject([
+      { name: 'reviewer', layer: 'embedder' }, { name: 'writer', layer: 'embedder' },
+    ])
     const { session } = await opened({ agent: 'reviewer' })
     expect(session.tools().map(({ name }) => name)).toEqual(['read'])
-    await expect(host.openSession({ agent: 'revewer' })).rejects.toMatchObject({ code: 'AgentNotFound', message: 'No agent is called "revewer". Did you mean "reviewer"?' })
-    await expect(createHost({ workspace, agents: [{ name: 'x', requires: { fs: { read: ['{home}/x'] } } }] })).rejects.toMatchObject({ code: 'AgentInvalid', data: { path: '/agents/0/requires' } })
-    await expect(createHost({ workspace, agents: [{ name: '../x' }] })).rejects.toMatchObject({ code: 'AgentInvalid', data: { path: '/agents/0/name' } })
-    await expect(createHost({ workspace, agents: [{ name: 'x' }, { name: 'x' }] })).rejects.toMatchObject({ code: 'AgentInvalid', message: expect.stringMatching(/Two agents have the name "x"/) })
+    await expect(host.openSession({ agent: 'revewer' })).rejects.toMatchObject({
+      code: 'AgentNotFound', message: 'No agent is called "revewer". Did you mean "reviewer"?',
+    })
+    await expect(
+      createHost({ workspace, agents: [{ name: 'x', requires: { fs: { read: ['{home}/x'] } } }] }),
+    ).rejects.toMatchObject({ code: 'AgentInvalid', data: { path: '/agents/0/requires' } })
+    await expect(createHost({ workspace, agents: [{ name: '../x' }] })).rejects.toMatchObject({
+      code: 'AgentInvalid', data: { path: '/agents/0/name' },
+    })
+    await expect(createHost({ workspace, agents: [{ name: 'x' }, { name: 'x' }] })).rejects.toMatchObject({
+      code: 'AgentInvalid', message: expect.stringMatching(/Two agents have the name "x"/),
+    })
   })
 
   it('come from the user and from a trusted project, which hides those of the user', async () => {
@@ -215,25 +290,46 @@ describe('agents by name', () => {
     await start({ trust: 'declined' })
     expect(host.agents()).toEqual([])
     expect(host.diagnostics.map(({ code }) => code)).toEqual(['ProjectTrustRequired'])
-    await expect(host.openSession({ agent: 'reviewer' })).rejects.toMatchObject({ code: 'AgentNotFound', message: expect.stringContaining('run `bulkhead trust`') })
+    await expect(host.openSession({ agent: 'reviewer' })).rejects.toMatchObject({
+      code: 'AgentNotFound', message: expect.stringContaining('run `bulkhead trust`'),
+    })
   })
 
   it.each<[string, Json | string, string, RegExp]>([
     ['is not JSON', '{', '', /is not JSON/],
-    ['has an unknown key', { name: 'reviewer', tool: ['read'] }, '/tool', /\/tool is not a known key; perhaps it is "tools"/],
+    [
+      'has an unknown key', { name: 'reviewer', tool: ['read'] }, '/tool',
+      /\/tool is not a known key; perhaps it is "tools"/,
+    ],
     ['has another name than the file', { name: 'other' }, '/name', /"other".*reviewer/],
-    ['has an invalid pattern', { name: 'reviewer', requires: { fs: { read: ['{home}/**'] } } }, '/requires', /\{home\}/],
-    ['names a root outside of the project', { name: 'reviewer', roots: ['../library'] }, '/roots/0', /outside the project/],
+    [
+      'has an invalid pattern', { name: 'reviewer', requires: { fs: { read: ['{home}/**'] } } }, '/requires',
+      /\{home\}/,
+    ],
+    [
+      'names a root outside of the project', { name: 'reviewer', roots: ['../library'] }, '/roots/0',
+      /outside the project/,
+    ],
     ['names an absolute root', { name: 'reviewer', roots: ['/'] }, '/roots/0', /outside the project/],
-  ])('that %s is a diagnostic, and no session is opened for it, although the user has one of that name', async (_, content, path, message) => {
-    save('home/agents/reviewer.json', { name: 'reviewer' })
-    save('workspace/.bulkhead/agents/reviewer.json', content)
-    await start()
-    expect(host.diagnostics).toMatchObject([{ severity: 'error', code: 'AgentInvalid', layer: 'project', location: join(workspace, '.bulkhead/agents/reviewer.json'), path, message: expect.stringMatching(message) }])
-    expect(host.agents()).toMatchObject([{ name: 'reviewer', layer: 'project', manifest: undefined }])
-    await expect(host.openSession({ agent: 'reviewer' })).rejects.toMatchObject({ code: 'AgentInvalid', data: { path } })
-    expect(() => host.agent('reviewer')).toThrow(/cannot be used/)
-  })
+  ])(
+    'that %s is a diagnostic, and no session is opened for it, although the user has one of that name',
+    async (_, content, path, message) => {
+      save('home/agents/reviewer.json', { name: 'reviewer' })
+      save('workspace/.bulkhead/agents/reviewer.json', content)
+      await start()
+      expect(host.diagnostics).toMatchObject([
+        {
+          severity: 'error', code: 'AgentInvalid', layer: 'project',
+          location: join(workspace, '.bulkhead/agents/reviewer.json'), path, message: expect.stringMatching(message),
+        },
+      ])
+      expect(host.agents()).toMatchObject([{ name: 'reviewer', layer: 'project', manifest: undefined }])
+      await expect(host.openSession({ agent: 'reviewer' })).rejects.toMatchObject({
+        code: 'AgentInvalid', data: { path },
+      })
+      expect(() => host.agent('reviewer')).toThrow(/cannot be used/)
+    },
+  )
 
   it('of a project may name folders of the project, but no link out of it', async () => {
     symlinkSync(join(base, 'library'), join(workspace, 'way-out'))
@@ -241,7 +337,9 @@ describe('agents by name', () => {
     save('workspace/.bulkhead/agents/outside.json', { name: 'outside', roots: ['way-out'] })
     await start()
     expect(await (await opened({ agent: 'inside' })).run('read', READ)).toBe('done')
-    await expect(host.openSession({ agent: 'outside' })).rejects.toMatchObject({ code: 'AgentInvalid', message: expect.stringMatching(/"way-out".*outside the project/) })
+    await expect(host.openSession({ agent: 'outside' })).rejects.toMatchObject({
+      code: 'AgentInvalid', message: expect.stringMatching(/"way-out".*outside the project/),
+    })
   })
 
   it('are not read through links', async () => {
@@ -259,10 +357,15 @@ describe('agents by name', () => {
   })
 
   it('that name unknown tools are reported with the nearest name', async () => {
-    save('home/agents/reviewer.json', { name: 'reviewer', tools: ['raed'], rules: [{ permission: 'bahs', action: 'deny' }] })
+    save('home/agents/reviewer.json', {
+      name: 'reviewer', tools: ['raed'], rules: [{ permission: 'bahs', action: 'deny' }],
+    })
     await start()
     expect(host.diagnostics).toMatchObject([
-      { severity: 'warning', path: '/rules/0/permission', location: join(base, 'home/agents/reviewer.json'), cure: 'Did you mean "bash"?' },
+      {
+        severity: 'warning', path: '/rules/0/permission', location: join(base, 'home/agents/reviewer.json'),
+        cure: 'Did you mean "bash"?',
+      },
       { severity: 'warning', path: '/tools/0', cure: 'Did you mean "read"?' },
     ])
   })

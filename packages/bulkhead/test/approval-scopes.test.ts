@@ -53,7 +53,8 @@ function put(path: string, content = 'x\n'): void {
   mkdirSync(dirname(join(folder, 'work', path)), { recursive: true })
   writeFileSync(join(folder, 'work', path), content)
 }
-const call = async (name: string, args: JsonObject) => (await session.call({ id: crypto.randomUUID(), name, arguments: args })).type
+const call = async (name: string, args: JsonObject) =>
+  (await session.call({ id: crypto.randomUUID(), name, arguments: args })).type
 const write = (path: string) => call('write', { path, content: 'y\n' })
 const words = () => asked.at(-1)!.answers.map((one) => one.words)
 /** Whether writing the file asks. */
@@ -78,7 +79,9 @@ describe('an answer for a file tool', () => {
 
   it('without a wider one covers the file alone', async () => {
     answer = { decision: 'session' }
-    expect([await asksFor('src/a.txt'), await asksFor('src/a.txt'), await asksFor('src/b.txt')]).toEqual([true, false, true])
+    expect([await asksFor('src/a.txt'), await asksFor('src/a.txt'), await asksFor('src/b.txt')]).toEqual([
+      true, false, true,
+    ])
     expect(session.approvals()).toMatchObject([
       { approvalKey: 'src/a.txt', covers: 'this file (src/a.txt)' }, { approvalKey: 'src/b.txt' },
     ])
@@ -86,7 +89,9 @@ describe('an answer for a file tool', () => {
 
   it('for a folder covers what is in it, and no file that has its name', async () => {
     answer = { decision: 'session', covers: 'folder' }
-    expect([await asksFor('src/a.txt'), await asksFor('src/deep/b.txt'), await asksFor('docs/a.txt')]).toEqual([true, false, true])
+    expect([await asksFor('src/a.txt'), await asksFor('src/deep/b.txt'), await asksFor('docs/a.txt')]).toEqual([
+      true, false, true,
+    ])
     answer = { decision: 'session' }
     expect([await asksFor('build'), await asksFor('build/a.txt')]).toEqual([true, true])
   })
@@ -143,14 +148,25 @@ it('an answer to a patch covers its files, or the folder that has all of them', 
   ])
   answer = { decision: 'session' }
   await call('apply_patch', { patch: PATCH('patched/c.txt', 'patched/deep/d.txt') })
-  expect(session.approvals().map(({ approvalKey }) => approvalKey).toSorted()).toEqual(['patched/c.txt', 'patched/deep/d.txt'])
+  expect(
+    session
+      .approvals()
+      .map(({ approvalKey }) => approvalKey)
+      .toSorted(),
+  ).toEqual(['patched/c.txt', 'patched/deep/d.txt'])
   await call('apply_patch', { patch: PATCH('patched/e.txt', 'package.json') })
   expect(words()).toEqual(['this call', 'these 2 files (patched/e.txt, package.json) in this session'])
 })
 
 it.each<[string, JsonObject, readonly string[] | undefined, string]>([
-  ['by_city', { city: 'Oslo', 'no more, it is safe': 1 }, ['target', 'units', '"no more, it is safe"'], 'every call with the key "Oslo"'],
-  ['by_host', { target: { host: 'a', port: 1 } }, ['city', 'target (besides target.host)', 'units'], 'every call with the key "a"'],
+  [
+    'by_city', { 'city': 'Oslo', 'no more, it is safe': 1 }, ['target', 'units', '"no more, it is safe"'],
+    'every call with the key "Oslo"',
+  ],
+  [
+    'by_host', { target: { host: 'a', port: 1 } }, ['city', 'target (besides target.host)', 'units'],
+    'every call with the key "a"',
+  ],
   ['by_name', {}, ['city', 'target', 'units'], 'every call of by_name'],
   ['by_code', { city: 'Oslo' }, ['city', 'target', 'units'], 'every call with the key "Oslo"'],
   ['bash', { command: 'npm test' }, undefined, 'this command ('],
@@ -172,6 +188,8 @@ it('the program of the guide prints what the page says', async () => {
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(join(ROOT, 'packages/bulkhead'), join(folder, 'node_modules/bulkhead'))
   writeFileSync(join(folder, 'approve.ts'), own[at]!.text)
-  const ran = await runProgram({ file: '../approve.ts', cwd: guide, env: { PATH: process.env['PATH'], HOME: join(folder, 'guide-home') } })
+  const ran = await runProgram({
+    file: '../approve.ts', cwd: guide, env: { PATH: process.env['PATH'], HOME: join(folder, 'guide-home') },
+  })
   expect(ran).toMatchObject({ code: 0, stdout: own[at + 1]!.text })
 })

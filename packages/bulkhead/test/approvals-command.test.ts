@@ -21,7 +21,9 @@ async function approve(workspace: string, ...paths: readonly string[]): Promise<
   writeFileSync(join(home(), 'config.json'), JSON.stringify({ approvals: { project: true } }))
   const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
   const host = await createHost({ workspace, home: home(), cache: CACHE, store, trust: 'declined', env: {} })
-  const session = await host.openSession({ approver: { approve: async () => ({ decision: 'project', by: 'Ada\u001b[2J' }) } })
+  const session = await host.openSession({
+    approver: { approve: async () => ({ decision: 'project', by: 'Ada\u001b[2J' }) },
+  })
   for (const path of paths) await session.call({ id: path, name: 'write', arguments: { path, content: 'x' } })
   await host.close()
 }
@@ -37,10 +39,14 @@ it('lists approvals by project and tool, as a table and as JSON', async () => {
   expect(stdout).toMatch(/^ID +STATUS +TOOL +EXTENSION +GIVEN +BY +EXPIRES +USES +LAST USED +KEY\n/)
   expect(stdout).toMatch(/^[0-9a-f]{12} +standing +write +bundled write@1\.0\.0 +\d{4}-\d\d-\d\d \d\d:\d\dZ +Ada\\u\{1b\}\[2J +\S+ \S+ +0 +- +docs\/a\.txt$/m)
   expect((await listed()).map(({ approvalKey }) => approvalKey).toSorted()).toEqual(['docs/a.txt', 'src/a.txt'])
-  expect(await listed(['--project', 'other'])).toMatchObject([{ approvalKey: 'lib/a.txt', workspace: join(folder, 'other') }])
+  expect(await listed(['--project', 'other'])).toMatchObject([
+    { approvalKey: 'lib/a.txt', workspace: join(folder, 'other') },
+  ])
   expect(await listed(['--all'])).toHaveLength(3)
   expect(await listed(['--tool', 'edit'])).toEqual([])
-  const shown = await inside(['approvals', 'show', (await listed()).find(({ approvalKey }) => approvalKey === 'src/a.txt')!.id], folder)
+  const shown = await inside(
+    ['approvals', 'show', (await listed()).find(({ approvalKey }) => approvalKey === 'src/a.txt')!.id], folder,
+  )
   expect(shown.stdout).toMatch(/^key +src\/a\.txt$/m)
   expect(shown.stdout).toMatch(/^covers +this file \(src\/a\.txt\)$/m)
   expect(shown.stdout).toMatch(/^ {2}package +[0-9a-f]{64,}$/m)
@@ -54,7 +60,9 @@ it('revokes the approvals of one project, or all', async () => {
   expect(await listed(['--all', '--ended'])).toHaveLength(3)
   expect((await inside(['approvals', 'revoke', '--all'], folder)).stdout).toMatch(/^Revoked:\n/)
   expect((await inside(['approvals', 'list'], folder)).stdout).toBe('No approvals.\n')
-  expect(await inside(['approvals', 'revoke', '--tool', 'write'], folder)).toMatchObject({ code: 0, stdout: 'Nothing to revoke.\n' })
+  expect(await inside(['approvals', 'revoke', '--tool', 'write'], folder)).toMatchObject({
+    code: 0, stdout: 'Nothing to revoke.\n',
+  })
 })
 
 /** `value`: an SQL expression for the damaged value. */
@@ -71,12 +79,18 @@ it('a damaged approval is ignored and reported, does not hide others, and is rem
   damage(ids.get('lib')!, "json_set(value, '$.approvalKey', '.')")
   const { code, stdout, stderr } = await inside(['approvals', 'list', '--json'], folder)
   expect([code, (JSON.parse(stdout) as Approval[]).map(({ approvalKey }) => approvalKey)]).toEqual([0, ['bin/a.txt']])
-  for (const key of ['src', 'docs', 'lib']) expect(stderr).toContain(`Approval ${ids.get(key)!} is damaged and is ignored: it is not `)
+  for (const key of ['src', 'docs', 'lib'])
+    expect(stderr).toContain(`Approval ${ids.get(key)!} is damaged and is ignored: it is not `)
   expect((await inside(['call', ...writing('bin/a.txt')], folder)).code).toBe(0)
-  for (const key of ['src', 'docs', 'lib']) expect((await inside(['call', ...writing(`${key}/a.txt`)], folder)).stderr).toContain('ApprovalDenied')
-  expect(await inside(['approvals', 'show', ids.get('src')!], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining(`To remove it: bulkhead approvals revoke ${ids.get('src')!}.`) })
+  for (const key of ['src', 'docs', 'lib'])
+    expect((await inside(['call', ...writing(`${key}/a.txt`)], folder)).stderr).toContain('ApprovalDenied')
+  expect(await inside(['approvals', 'show', ids.get('src')!], folder)).toMatchObject({
+    code: 1, stderr: expect.stringContaining(`To remove it: bulkhead approvals revoke ${ids.get('src')!}.`),
+  })
 
-  expect(await inside(['approvals', 'revoke', ids.get('src')!.slice(0, 8)], folder)).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('It was removed.') })
+  expect(await inside(['approvals', 'revoke', ids.get('src')!.slice(0, 8)], folder)).toMatchObject({
+    code: 0, stdout: '', stderr: expect.stringContaining('It was removed.'),
+  })
   expect((await inside(['approvals', 'revoke', '--tool', 'edit'], folder)).stderr).toBe('')
   const all = await inside(['approvals', 'revoke', '--all'], folder)
   expect(all.stdout).toContain(ids.get('bin')!)
@@ -85,10 +99,12 @@ it('a damaged approval is ignored and reported, does not hide others, and is rem
 })
 
 it.each([
-  ['a missing action', ['approvals'], 2], ['an unknown action', ['approvals', 'forget'], 2], ['a missing id', ['approvals', 'show'], 2],
-  ['revoke without a selection', ['approvals', 'revoke'], 2], ['two selections', ['approvals', 'revoke', 'abcd', '--all'], 2],
+  ['a missing action', ['approvals'], 2], ['an unknown action', ['approvals', 'forget'], 2],
+  ['a missing id', ['approvals', 'show'], 2], ['revoke without a selection', ['approvals', 'revoke'], 2],
+  ['two selections', ['approvals', 'revoke', 'abcd', '--all'], 2],
   ['an id that is too short', ['approvals', 'revoke', 'ab'], 2], ['an invalid id', ['approvals', 'revoke', '../x'], 2],
-  ['contradicting options', ['approvals', 'list', '--all', '--project', '.'], 2], ['a missing store', ['approvals', 'list'], 1],
+  ['contradicting options', ['approvals', 'list', '--all', '--project', '.'], 2],
+  ['a missing store', ['approvals', 'list'], 1],
 ])('refuses %s', async (_, args, code) => {
   expect((await inside(args, folder)).code).toBe(code)
   expect(existsSync(home())).toBe(false)
@@ -102,10 +118,14 @@ it('an unknown id is reported as not found', async () => {
 })
 
 it('without a terminal, the question of a tool fails with InteractionUnavailable', async () => {
-  const { code, stdout } = await inside(['call', 'question', '--args', '{"questions":[{"question":"Which?"}]}', '--json'], folder)
+  const { code, stdout } = await inside(
+    ['call', 'question', '--args', '{"questions":[{"question":"Which?"}]}', '--json'], folder,
+  )
   expect(code).toBe(1)
   expect(JSON.parse(stdout)).toMatchObject({
     error: { code: 'InteractionUnavailable' },
-    error_text: expect.stringContaining('No person can be asked here. Continue with your best guess, and say what you assumed.'),
+    error_text: expect.stringContaining(
+      'No person can be asked here. Continue with your best guess, and say what you assumed.',
+    ),
   })
 })

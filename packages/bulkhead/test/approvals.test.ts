@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path'
 import type { ApprovalAnswer, ApprovalRequest } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createHost, createProgrammaticInteractor, openSqliteStore, type CreateHostOptions, type Host, type Session } from '../src/index.ts'
+import {
+  createHost, createProgrammaticInteractor, openSqliteStore, type CreateHostOptions, type Host, type Session,
+} from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
 import { IN_THREADS, writeExtension } from './extension-folder.ts'
@@ -25,7 +27,10 @@ const project = () => join(folder, '.bulkhead')
 
 async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
   const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
-  const host = await createHost({ workspace: folder, home: home(), cache: CACHE, store, trust: 'once', env: {}, config: { ...IN_THREADS, approvals: { project: true } }, ...options })
+  const host = await createHost({
+    workspace: folder, home: home(), cache: CACHE, store, trust: 'once', env: {},
+    config: { ...IN_THREADS, approvals: { project: true } }, ...options,
+  })
   hosts.push(host)
   return host
 }
@@ -33,7 +38,15 @@ async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
 /** A user who always gives the same answer. Records the questions. */
 function person(decision: ApprovalAnswer['decision'], covers: NonNullable<ApprovalAnswer['covers']> = 'key') {
   const asked: ApprovalRequest[] = []
-  return { asked, approver: { approve: async (request: ApprovalRequest): Promise<ApprovalAnswer> => { asked.push(request); return { decision, covers, by: 'Ada' } } } }
+  return {
+    asked,
+    approver: {
+      approve: async (request: ApprovalRequest): Promise<ApprovalAnswer> => {
+        asked.push(request)
+        return { decision, covers, by: 'Ada' }
+      },
+    },
+  }
 }
 
 const call = async (session: Session, name: string, args: JsonObject) => {
@@ -42,10 +55,12 @@ const call = async (session: Session, name: string, args: JsonObject) => {
 }
 
 const TOOL = {
-  name: 'greet', description: 'Greets.', inputSchema: { type: 'object', properties: { name: { type: 'string' } } }, gated: true, approvalKey: '{name}',
+  name: 'greet', description: 'Greets.', inputSchema: { type: 'object', properties: { name: { type: 'string' } } },
+  gated: true, approvalKey: '{name}',
 } as const
 const CODE = 'export default { tools: { greet: { execute: ({ name }) => "hello " + name } } }'
-const write = (tool: object = {}, code = CODE) => writeExtension(home(), { id: 'greeter', tools: [{ ...TOOL, ...tool }] }, code)
+const write = (tool: object = {}, code = CODE) =>
+  writeExtension(home(), { id: 'greeter', tools: [{ ...TOOL, ...tool }] }, code)
 
 describe('a project approval is asked for again when', () => {
   it.each<[string, number, () => void]>([
@@ -90,13 +105,17 @@ it('explain names the change since the approval', async () => {
   expect(decision).toBe('ask')
   expect(chain).toContainEqual({
     stage: 'approval', action: 'pass', source: 'approval',
-    reason: expect.stringMatching(/given to the global extension greeter 1\.0\.0; since then its package, its definition changed/),
+    reason: expect.stringMatching(
+      /given to the global extension greeter 1\.0\.0; since then its package, its definition changed/,
+    ),
   })
 })
 
 it('`gated: false` of an untrusted extension is ignored for a tool with effects', async () => {
   write({ gated: false, requires: { fs: { write: ['{workspace}/out'] } } })
-  writeExtension(home(), { id: 'reader', tools: [{ ...TOOL, name: 'look', gated: false }] }, CODE.replace('greet', 'look'))
+  writeExtension(
+    home(), { id: 'reader', tools: [{ ...TOOL, name: 'look', gated: false }] }, CODE.replace('greet', 'look'),
+  )
   const host = await open()
   const { approver, asked } = person('reject')
   const session = await host.openSession({ approver })
@@ -113,7 +132,9 @@ it('`gated: false` and `mode: read` hand no variable of the host to a model with
   const { approver, asked } = person('reject')
   expect(await call(await host.openSession(), 'greet', { name: 'you' })).toBe('ApprovalDenied')
   expect(await call(await host.openSession({ approver }), 'greet', { name: 'you' })).toBe('ApprovalDenied')
-  expect(asked).toMatchObject([{ tool: 'greet', mode: 'local', mayTouch: expect.arrayContaining([expect.stringContaining('TOKEN')]) }])
+  expect(asked).toMatchObject([
+    { tool: 'greet', mode: 'local', mayTouch: expect.arrayContaining([expect.stringContaining('TOKEN')]) },
+  ])
 })
 
 describe('an approved folder', () => {
@@ -171,9 +192,15 @@ describe('an "always" answer', () => {
     const host = await open()
     const [one, two] = [createProgrammaticInteractor(), createProgrammaticInteractor()]
     const [first, second] = [await host.openSession({ interactor: one }), await host.openSession({ interactor: two })]
-    const shown = (interactor: typeof one) => new Promise<string>((seen) => { interactor.onQuestion(({ correlationId }) => seen(correlationId)) })
+    const shown = (interactor: typeof one) =>
+      new Promise<string>((seen) => {
+        interactor.onQuestion(({ correlationId }) => seen(correlationId))
+      })
     const [askedFirst, askedSecond] = [shown(one), shown(two)]
-    const outcomes = [call(first, 'greet', { name: 'you' }), call(first, 'greet', { name: 'you' }), call(second, 'greet', { name: 'you' })]
+    const outcomes = [
+      call(first, 'greet', { name: 'you' }), call(first, 'greet', { name: 'you' }),
+      call(second, 'greet', { name: 'you' }),
+    ]
     await askedSecond
     one.answer(await askedFirst, { status: 'accepted', value: { decision: 'project' } })
     expect(await Promise.all(outcomes)).toEqual(['output', 'output', 'output'])

@@ -22,7 +22,9 @@ const anchorIn = (text: string): string => /--anchor (\S+)/.exec(text)![1]!
 it('moves old records to a verified file that continues the chain of the store', async () => {
   const before = (await run('export')).stdout.split('\n')
   const archived = await run('archive', archive(), '--keep', '0')
-  expect(archived).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^archived (\d+) records, 1 to \1; 1 are left/) })
+  expect(archived).toMatchObject({
+    code: 0, stderr: '', stdout: expect.stringMatching(/^archived (\d+) records, 1 to \1; 1 are left/),
+  })
   expect(readFileSync(archive(), 'utf8').split('\n')).toEqual(before)
   expect(statSync(archive()).mode & 0o777).toBe(0o600)
 
@@ -31,7 +33,9 @@ it('moves old records to a verified file that continues the chain of the store',
   const whole = await run('verify', '--anchor', anchor)
   expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining(`must end with ${anchor}\n`) })
   expect((await run('tail')).stdout).toMatch(/AuditArchived .* 1 to \d+ by \S/)
-  expect(await run('show', '1')).toMatchObject({ code: 1, stderr: expect.stringMatching(/no record 1\. It starts at \d+: earlier records were archived/) })
+  expect(await run('show', '1')).toMatchObject({
+    code: 1, stderr: expect.stringMatching(/no record 1\. It starts at \d+: earlier records were archived/),
+  })
 
   await readOnce()
   const second = JSON.parse((await run('archive', `${archive()}.2`, '--keep', '0', '--json')).stdout)
@@ -51,20 +55,27 @@ it('leaves a broken audit unchanged, and writes no file', async () => {
   using database = new DatabaseSync(join(folder, 'home/.bulkhead/bulkhead.db'))
   database.exec(`UPDATE audit SET record = replace(record, 'allow', 'deny')`)
   const { count } = database.prepare('SELECT count(*) AS count FROM audit').get() as { count: number }
-  expect(await run('archive', archive(), '--keep', '0')).toMatchObject({ code: 1, stderr: expect.stringMatching(/broken at record \d+: .* Nothing was removed/) })
+  expect(await run('archive', archive(), '--keep', '0')).toMatchObject({
+    code: 1, stderr: expect.stringMatching(/broken at record \d+: .* Nothing was removed/),
+  })
   expect(existsSync(archive())).toBe(false)
   expect(database.prepare('SELECT count(*) AS count FROM audit').get()).toEqual({ count })
 })
 
 it('refuses an existing file or an unwritable path, and removes nothing', async () => {
   writeFileSync(archive(), 'mine')
-  expect(await run('archive', archive(), '--keep', '0')).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') })
+  expect(await run('archive', archive(), '--keep', '0')).toMatchObject({
+    code: 2, stderr: expect.stringContaining('already exists'),
+  })
   expect(readFileSync(archive(), 'utf8')).toBe('mine')
   const nowhere = await run('archive', join(folder, 'none/old.jsonl'), '--keep', '0')
   expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringMatching(/cannot be written: .*Nothing was removed/) })
   expect((await run('verify')).stdout).not.toContain('It begins')
 })
 
-it.each([[['archive']], [['archive', 'x', 'y']], [['archive', 'x', '--keep', 'some']], [['archive', 'x', '--keep', '-1']], [['verify', '--keep', '1']]])('rejects wrong usage: %j', async (args) => {
+it.each([
+  [['archive']], [['archive', 'x', 'y']], [['archive', 'x', '--keep', 'some']], [['archive', 'x', '--keep', '-1']],
+  [['verify', '--keep', '1']],
+])('rejects wrong usage: %j', async (args) => {
   expect((await run(...args)).code).toBe(2)
 })

@@ -37,14 +37,17 @@ it.each([
 ])('rejects an extra line in an export of %d records: %s', async (count, _, extra) => {
   const lines = await exported(count)
   await expect(prove([...lines, extra(lines)])).rejects.toMatchObject({
-    code: 'StoreUnavailable', message: expect.stringContaining(`line ${count + 2} is not a record of an exported audit`),
+    code: 'StoreUnavailable',
+    message: expect.stringContaining(`line ${count + 2} is not a record of an exported audit`),
   })
 })
 
 it('verifies records that were written in one batch, however long the batch is', async () => {
   await using store = await openStore()
   const text = JSON.stringify('x'.repeat(1_000_000))
-  await store.appendAll!({ forms: [{ same: {}, own: ['text'] }], rows: Array.from({ length: 17 }, () => `0,${text}`), texts: [] })
+  await store.appendAll!({
+    forms: [{ same: {}, own: ['text'] }], rows: Array.from({ length: 17 }, () => `0,${text}`), texts: [],
+  })
   const lines: string[] = []
   for await (const line of exportLines(store, await store.auditSpan())) lines.push(line)
   expect(lines.at(-1)!.length).toBeGreaterThan(JSON_LIMITS.maxChars)
@@ -59,7 +62,8 @@ async function openStore(): Promise<Store & AsyncDisposable> {
 it('verifies an export longer than one read, and can verify it again', async () => {
   expect(await prove(await exported(2_500))).toMatchObject({ ok: true, records: 2_500 })
   using audit = await openExport(join(folder, 'audit.jsonl'))
-  const positions = async (from: number, limit: number) => (await audit.records(from, limit)).map(({ position }) => position)
+  const positions = async (from: number, limit: number) =>
+    (await audit.records(from, limit)).map(({ position }) => position)
   expect(await positions(2_499, 5)).toEqual([2_499, 2_500])
   expect(await positions(2, 3)).toEqual([2, 3, 4])
   expect(await positions(5, 1)).toEqual([5])

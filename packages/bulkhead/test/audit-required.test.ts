@@ -33,7 +33,10 @@ function jam(): Disposable {
   return { [Symbol.dispose]: () => (database.exec('DROP TRIGGER jammed'), database.close()) }
 }
 const open = async (options: Partial<CreateHostOptions> = {}) => {
-  const host = await createHost({ workspace: folder, home: join(folder, 'home/.bulkhead'), cache: CACHE, store: await openSqliteStore({ file: file() }), ...options })
+  const host = await createHost({
+    workspace: folder, home: join(folder, 'home/.bulkhead'), cache: CACHE,
+    store: await openSqliteStore({ file: file() }), ...options,
+  })
   hosts.push(host)
   return host
 }
@@ -74,7 +77,10 @@ describe('with a required audit', () => {
   })
 
   it('neither the project nor `enabled: false` disables it, and an unreadable value enables it', async () => {
-    for (const [user, project] of [[REQUIRED, '{"audit":{"require":false,"enabled":false}}'], ['{"audit":{"require":true,"enabled":false}}', '{}'], ['{"audit":{"require":"yes"}}', '{}']]) {
+    for (const [user, project] of [
+      [REQUIRED, '{"audit":{"require":false,"enabled":false}}'], ['{"audit":{"require":true,"enabled":false}}', '{}'],
+      ['{"audit":{"require":"yes"}}', '{}'],
+    ]) {
       configure(user!)
       configure(project!, join(folder, '.bulkhead'))
       const host = await open({ trust: 'once' })
@@ -90,13 +96,22 @@ describe('with a required audit', () => {
     const host = await createHost({ workspace: folder, home: join(folder, 'home/.bulkhead') })
     hosts.push(host)
     expect(await write(host)).toEqual(['StoreUnavailable', 'StoreUnavailable'])
-    expect((await inside(['call', 'write', '--args', JSON.stringify(WRITE.arguments), '--mode', 'yolo', '--no-store'], folder)).stderr).toMatch(/^StoreUnavailable .*audit\.require/)
+    expect(
+      (
+        await inside(
+          ['call', 'write', '--args', JSON.stringify(WRITE.arguments), '--mode', 'yolo', '--no-store'], folder,
+        )
+      ).stderr,
+    ).toMatch(/^StoreUnavailable .*audit\.require/)
     expect(written()).toBe(false)
   })
 
   it('the command refuses calls', async () => {
     configure(REQUIRED)
-    const args = ['call', 'write', '--args', JSON.stringify(WRITE.arguments), '--mode', 'yolo', '--home', join(folder, 'home/.bulkhead')]
+    const args = [
+      'call', 'write', '--args', JSON.stringify(WRITE.arguments), '--mode', 'yolo', '--home',
+      join(folder, 'home/.bulkhead'),
+    ]
     await (await open()).close()
     using _ = jam()
     const { code, stderr } = await inside(args, folder)

@@ -5,7 +5,9 @@ import { auditTable, type AuditFilter, latestEntries } from '../src/cli/policy/a
 
 const called = (tool: string) => ({ type: 'ToolInvocationSucceeded', tool })
 const moved = (to: string) => ({ type: 'LifecycleStateChanged', extensionId: 'weather', from: 'loaded', to })
-const ended = (errorCode: string | null) => ({ type: 'CompartmentEnded', extensionId: 'weather', errorCode, message: 'It ended.' })
+const ended = (errorCode: string | null) => ({
+  type: 'CompartmentEnded', extensionId: 'weather', errorCode, message: 'It ended.',
+})
 
 async function storeOf(records: readonly Json[]) {
   const store = createMemoryStore()
@@ -22,7 +24,11 @@ it('shows calls, and extension lifecycle records only on request', async () => {
 })
 
 it('shows every fault and every gap', async () => {
-  expect(await positions([moved('failed'), ended('CompartmentCrashed'), { ...moved('active'), lostBefore: 3 }, moved('active')], 20)).toEqual([1, 2, 3])
+  expect(
+    await positions(
+      [moved('failed'), ended('CompartmentCrashed'), { ...moved('active'), lostBefore: 3 }, moved('active')], 20,
+    ),
+  ).toEqual([1, 2, 3])
   const [entry] = await latestEntries(await storeOf([{ ...moved('active'), lostBefore: 3 }]), 1, false)
   expect(auditTable([entry!])).toContain('(3 earlier records were lost) loaded to active')
 })
@@ -36,12 +42,15 @@ it('finds the requested number of records, however many others lie between them'
 })
 
 it('selects records by tool, session and time', async () => {
-  const record = (at: string, sessionId: string, tool?: string) => ({ type: 'ToolInvocationSucceeded', at, sessionId, ...(tool && { tool }) })
+  const record = (at: string, sessionId: string, tool?: string) => ({
+    type: 'ToolInvocationSucceeded', at, sessionId, ...(tool && { tool }),
+  })
   const store = await storeOf([
-    record('2026-01-01T10:00:00.000Z', 'aa-1', 'read'), record('2026-01-02T10:00:00.000Z', 'aa-2', 'bash'), record('2026-01-03T10:00:00.000Z', 'bb-1', 'bash'),
-    record('2026-01-03T11:00:00.000Z', 'bb-1'), called('bash'),
+    record('2026-01-01T10:00:00.000Z', 'aa-1', 'read'), record('2026-01-02T10:00:00.000Z', 'aa-2', 'bash'),
+    record('2026-01-03T10:00:00.000Z', 'bb-1', 'bash'), record('2026-01-03T11:00:00.000Z', 'bb-1'), called('bash'),
   ])
-  const found = async (filter: AuditFilter) => (await latestEntries(store, 20, false, filter)).map(({ position }) => position)
+  const found = async (filter: AuditFilter) =>
+    (await latestEntries(store, 20, false, filter)).map(({ position }) => position)
   expect(await found({ tool: 'bash' })).toEqual([2, 3, 5])
   expect(await found({ session: 'aa' })).toEqual([1, 2])
   expect(await found({ since: new Date('2026-01-02T10:00:00Z') })).toEqual([2, 3, 4])

@@ -30,7 +30,8 @@ it('calls are shown, exported and verified, and tampering is detected in the sto
   const entries = JSON.parse(json) as { position: number; record: { type: string }; link: string | null }[]
   const decided = entries.find(({ record }) => record.type === 'ToolInvocationDecided')!
   // Records of one batch share a link in the store. In an export each record has its own.
-  const together = 1 + (entries.findLast(({ position, link }) => position < decided.position && link !== null)?.position ?? 0)
+  const together =
+    1 + (entries.findLast(({ position, link }) => position < decided.position && link !== null)?.position ?? 0)
   expect(JSON.parse((await inside(['audit', 'show', String(decided.position)], folder)).stdout)).toEqual(decided)
 
   const whole = await inside(['audit', 'verify'], folder)
@@ -42,7 +43,9 @@ it('calls are shown, exported and verified, and tampering is detected in the sto
   expect((await inside(['audit', 'verify', exported, '--anchor', anchor], folder)).code).toBe(0)
   writeFileSync(exported, readFileSync(exported, 'utf8').replace('"allow"', '"deny"'))
   const changed = await inside(['audit', 'verify', exported, '--json'], folder)
-  expect([changed.code, JSON.parse(changed.stdout)]).toEqual([1, { ok: false, position: decided.position, reason: expect.any(String) }])
+  expect([changed.code, JSON.parse(changed.stdout)]).toEqual([
+    1, { ok: false, position: decided.position, reason: expect.any(String) },
+  ])
 
   const database = new DatabaseSync(file())
   database.prepare('DELETE FROM audit WHERE position = ?').run(together)
@@ -54,7 +57,9 @@ it('calls are shown, exported and verified, and tampering is detected in the sto
 it('a reader that closes the pipe early is not an error', async () => {
   await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
   const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), 'audit', 'export'], {
-    cwd: folder, env: { NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: folder,
+    env: { NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
@@ -79,7 +84,9 @@ it('a file that is not an export and a tampered export fail with different error
 })
 
 describe('a store that cannot be opened', () => {
-  const commands = [['call', 'read', '--args', '{"path":"a.txt"}'], ['explain', 'read', '--args', '{"path":"a.txt"}'], ['mcp']] as const
+  const commands = [
+    ['call', 'read', '--args', '{"path":"a.txt"}'], ['explain', 'read', '--args', '{"path":"a.txt"}'], ['mcp'],
+  ] as const
   const faults: readonly (readonly [string, () => void])[] = [
     ['a folder', () => void mkdirSync(file(), { recursive: true })],
     ['not a database', () => {
@@ -87,13 +94,16 @@ describe('a store that cannot be opened', () => {
       writeFileSync(file(), 'not a database '.repeat(100))
     }],
   ]
-  it.each(faults.flatMap(([what, lay]) => commands.map((command) => [command[0], what, command, lay] as const)))('makes %s fail with StoreUnavailable if it is %s', async (_, _what, command, lay) => {
-    writeFileSync(join(folder, 'a.txt'), 'first\n')
-    lay()
-    const { code, stdout, stderr } = await inside(command, folder)
-    expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toMatch(/^StoreUnavailable .*--no-store/s)
-  })
+  it.each(faults.flatMap(([what, lay]) => commands.map((command) => [command[0], what, command, lay] as const)))(
+    'makes %s fail with StoreUnavailable if it is %s',
+    async (_, _what, command, lay) => {
+      writeFileSync(join(folder, 'a.txt'), 'first\n')
+      lay()
+      const { code, stdout, stderr } = await inside(command, folder)
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toMatch(/^StoreUnavailable .*--no-store/s)
+    },
+  )
 
   it('is not needed with --no-store', async () => {
     writeFileSync(join(folder, 'a.txt'), 'first\n')
@@ -118,12 +128,15 @@ it('a store that fails later costs only durability, and is reported once', async
   using database = new DatabaseSync(file())
   database.exec("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END")
   const { code, stdout, stderr } = await inside(read, folder)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Warning: some data was not stored \(audit\): .*no room.*\n$/) })
+  expect({ code, stderr }).toEqual({
+    code: 0, stderr: expect.stringMatching(/^Warning: some data was not stored \(audit\): .*no room.*\n$/),
+  })
   expect(stdout).toContain('first')
 })
 
 it.each([
-  [['audit']], [['audit', 'burn']], [['audit', 'tail', 'x']], [['audit', 'tail', '--count', '0']], [['audit', 'tail', '--count', '1e30']], [['audit', 'show', '1e30']], [['audit', 'show']],
+  [['audit']], [['audit', 'burn']], [['audit', 'tail', 'x']], [['audit', 'tail', '--count', '0']],
+  [['audit', 'tail', '--count', '1e30']], [['audit', 'show', '1e30']], [['audit', 'show']],
   [['audit', 'verify', '--anchor', '1:abc']],
 ])('rejects wrong usage: %j', async (args) => {
   expect((await inside(args, folder)).code).toBe(2)

@@ -33,22 +33,29 @@ async function session(decision: 'once' | 'reject') {
     return { decision }
   }
   const opened = await host.openSession({ approver: { approve } })
-  const bash = (command: string): Promise<Outcome> => opened.call({ id: crypto.randomUUID(), name: 'bash', arguments: { command } })
+  const bash = (command: string): Promise<Outcome> =>
+    opened.call({ id: crypto.randomUUID(), name: 'bash', arguments: { command } })
   return { bash, asked }
 }
 
 it('is offered like any other tool', () => {
-  expect(host.tools().find(({ name }) => name === 'bash')).toMatchObject({ layer: 'bundled', mode: 'local', kind: 'execute', gated: true })
+  expect(host.tools().find(({ name }) => name === 'bash')).toMatchObject({
+    layer: 'bundled', mode: 'local', kind: 'execute', gated: true,
+  })
 })
 
 it('runs commands on the allow list, and asks for all others by their approval key', async () => {
   writeFileSync(join(folder, 'a.txt'), 'here\n')
   const { bash, asked } = await session('reject')
-  expect(await bash('cat a.txt | cat')).toMatchObject({ type: 'output', data: { stdout: 'here\n', stderr: '', exit_code: 0 } })
+  expect(await bash('cat a.txt | cat')).toMatchObject({
+    type: 'output', data: { stdout: 'here\n', stderr: '', exit_code: 0 },
+  })
   expect(await bash('cat a.txt > b.txt')).toMatchObject({ type: 'error', error: { code: 'ApprovalDenied' } })
   expect(await bash('echo $DOOR_KEY')).toMatchObject({ type: 'error', error: { code: 'ApprovalDenied' } })
   // Where no wall stands, the keys say so.
-  expect(asked.map(({ approvalKey }) => approvalKey.replace('[open] ', ''))).toEqual(['cat a.txt > b.txt', '[shell] echo $DOOR_KEY'])
+  expect(asked.map(({ approvalKey }) => approvalKey.replace('[open] ', ''))).toEqual([
+    'cat a.txt > b.txt', '[shell] echo $DOOR_KEY',
+  ])
   expect(asked[1]!.reasons).toContain('it needs a shell: the variable $DOOR_KEY')
   expect(existsSync(join(folder, 'b.txt'))).toBe(false)
 })
@@ -82,7 +89,9 @@ it('returns the beginning of long output, and writes all of it to a file', async
 })
 
 it('uses only absolute folders of PATH and harmless variables of the environment', () => {
-  const { path, env } = operatorEnvironment({ PATH: '/usr/bin:.:bin::/usr/bin:/bin', HOME: '/h', AWS_SECRET_ACCESS_KEY: 'x', LD_PRELOAD: 'y', LC_ALL: 'C' })
+  const { path, env } = operatorEnvironment({
+    PATH: '/usr/bin:.:bin::/usr/bin:/bin', HOME: '/h', AWS_SECRET_ACCESS_KEY: 'x', LD_PRELOAD: 'y', LC_ALL: 'C',
+  })
   expect(path).toEqual(['/usr/bin', '/bin'])
   expect(env).toMatchObject({ HOME: '/h', LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' })
   expect(Object.keys(env).filter((name) => /SECRET|LD_/.test(name))).toEqual([])
@@ -135,5 +144,7 @@ it('takes timeouts up to the configured maximum, and shows it', async () => {
 it('stays if one of its settings is unknown', async () => {
   const other = await hostWith({ maxOuput: '1KB' })
   expect(other.tools().some(({ name }) => name === 'bash')).toBe(true)
-  expect(other.diagnostics).toMatchObject([{ code: 'ConfigSchemaViolation', severity: 'warning', path: '/tools/bash/maxOuput' }])
+  expect(other.diagnostics).toMatchObject([
+    { code: 'ConfigSchemaViolation', severity: 'warning', path: '/tools/bash/maxOuput' },
+  ])
 })

@@ -9,7 +9,8 @@ import { inside } from './command-inside.ts'
 
 const TOKEN = 'a-token-of-the-operator'
 const BULKHEAD = {
-  kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'taker', version: '1.0.0', main: './index.ts',
+  kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'taker', version: '1.0.0',
+  main: './index.ts',
   tools: [{ name: 'take', description: 'Takes.', inputSchema: { type: 'object' }, mode: 'read', gated: false }],
 }
 const TOOL = 'export default { tools: { take: { execute: () => x } } }\n'
@@ -19,7 +20,8 @@ beforeEach(() => {
   home = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-bundled-')))
   write({
     '.docker/config.json': JSON.stringify({ auth: TOKEN }), '.docker/token.txt': TOKEN,
-    '.docker/jsx-runtime.ts': `export const jsx = '${TOKEN}'`, '.docker/token.ts': `export default '${TOKEN}'`, '.docker/package.json': `{ "name": "docker", "token": "${TOKEN}" }`,
+    '.docker/jsx-runtime.ts': `export const jsx = '${TOKEN}'`, '.docker/token.ts': `export default '${TOKEN}'`,
+    '.docker/package.json': `{ "name": "docker", "token": "${TOKEN}" }`,
     'work/taker/bulkhead.json': JSON.stringify(BULKHEAD),
   })
 })
@@ -68,23 +70,31 @@ const WAYS: Readonly<Record<string, (home: string) => Way>> = {
   'a re-export': () => ({ code: `export { default as y } from '${CONFIG}'\nconst x = 1\n${TOOL}` }),
   'require': () => ({ code: `const x = require('${CONFIG}')\n${TOOL}` }),
   'a dynamic import': () => ({ code: `const x = await import('${CONFIG}')\n${TOOL}` }),
-  'a link to a file': () => ({ code: imports('./.own/config.json'), links: { '.own/config.json': `../../../.docker/config.json` } }),
+  'a link to a file': () => ({
+    code: imports('./.own/config.json'), links: { '.own/config.json': `../../../.docker/config.json` },
+  }),
   'a link to a folder': () => ({ code: imports('./.own/config.json'), links: { '.own': '../../.docker' } }),
-  'a linked package': () => ({ code: imports('docker/config.json'), links: { 'node_modules/docker': '../../../.docker' } }),
+  'a linked package': () => ({
+    code: imports('docker/config.json'), links: { 'node_modules/docker': '../../../.docker' },
+  }),
   'the source of JSX': () => ({
     code: imports('./x.tsx'), importer: 'x.tsx', names: '.docker/jsx-runtime.ts',
     files: { 'x.tsx': '/** @jsxImportSource ../../.docker */\nexport default <a />' },
   }),
   'paths of tsconfig.json': () => ({
-    code: imports('@own/config.json'), files: { 'tsconfig.json': { compilerOptions: { paths: { '@own/*': ['../../.docker/*'] } } } },
+    code: imports('@own/config.json'),
+    files: { 'tsconfig.json': { compilerOptions: { paths: { '@own/*': ['../../.docker/*'] } } } },
   }),
   'main of a dependency': () => ({
-    code: imports('dep'), files: { 'node_modules/dep/package.json': { name: 'dep', main: '../../../../.docker/config.json' } },
+    code: imports('dep'),
+    files: { 'node_modules/dep/package.json': { name: 'dep', main: '../../../../.docker/config.json' } },
   }),
   'an alias of a dependency': () => ({
     code: imports('dep'), importer: 'node_modules/dep/index.js',
     files: {
-      'node_modules/dep/package.json': { name: 'dep', main: './index.js', browser: { './a.json': '../../../../.docker/config.json' } },
+      'node_modules/dep/package.json': {
+        name: 'dep', main: './index.js', browser: { './a.json': '../../../../.docker/config.json' },
+      },
       'node_modules/dep/index.js': `module.exports = require('./a.json')`,
     },
   }),
@@ -96,8 +106,10 @@ const WAYS: Readonly<Record<string, (home: string) => Way>> = {
     },
   }),
   'a package of an outer folder': () => ({
-    code: imports('outer'), names: 'node_modules/outer/index.js', files: {
-      '../../node_modules/outer/package.json': { name: 'outer' }, '../../node_modules/outer/index.js': `export default '${TOKEN}'`,
+    code: imports('outer'), names: 'node_modules/outer/index.js',
+    files: {
+      '../../node_modules/outer/package.json': { name: 'outer' },
+      '../../node_modules/outer/index.js': `export default '${TOKEN}'`,
     },
   }),
 }
@@ -106,10 +118,13 @@ const WAYS: Readonly<Record<string, (home: string) => Way>> = {
 const IDLE: Readonly<Record<string, Way>> = {
   'new URL': { code: `const x = new URL('${CONFIG}', import.meta.url)\n${TOOL}` },
   'require.resolve': { code: `const x = require.resolve('${CONFIG}')\n${TOOL}` },
-  'a computed path': { code: `const name = 'config'\nconst x = await import(\`../../.docker/\${name}.json\`)\n${TOOL}` },
+  'a computed path': {
+    code: `const name = 'config'\nconst x = await import(\`../../.docker/\${name}.json\`)\n${TOOL}`,
+  },
   'imports of package.json': { code: imports('#own'), files: { 'package.json': { imports: { '#own': CONFIG } } } },
   'exports of a dependency': {
-    code: imports('dep'), files: { 'node_modules/dep/package.json': { name: 'dep', exports: '../../../../.docker/config.json' } },
+    code: imports('dep'),
+    files: { 'node_modules/dep/package.json': { name: 'dep', exports: '../../../../.docker/config.json' } },
   },
   'a query': { code: imports(`${CONFIG}?raw`) },
 }
@@ -133,12 +148,15 @@ describe('a file outside the folder is not bundled', () => {
   })
 
   it.each([
-    ['extends', { extends: '../../.docker/config.json' }], ['extends, in a list', { extends: ['../../.docker/config'] }],
+    ['extends', { extends: '../../.docker/config.json' }],
+    ['extends, in a list', { extends: ['../../.docker/config'] }],
     ['references', { references: [{ path: '../../.docker/config.json' }] }],
     ['extends of what it extends', { extends: './.base/tsconfig.json' }],
   ])('by tsconfig.json: %s', async (_, tsconfig) => {
     const base = `{ // An outer file, with a comment.\n "extends": "../../../.docker/config.json", }`
-    inFolder({ 'tsconfig.json': tsconfig, '.base/tsconfig.json': base, 'index.ts': imports('./own.json'), 'own.json': '1' })
+    inFolder({
+      'tsconfig.json': tsconfig, '.base/tsconfig.json': base, 'index.ts': imports('./own.json'), 'own.json': '1',
+    })
     const { code: exit, stderr } = await pack()
     expect(exit).toBe(1)
     expect(stderr).toMatch(/^PackageUnsafe ".*tsconfig\.json" includes ".*\.docker\/config\.json", which is outside /)
@@ -150,8 +168,12 @@ describe('a file outside the folder is not bundled', () => {
     ['call', './taker', 'take'],
   ])('by %s', async (...args) => {
     inFolder({ 'index.ts': imports(CONFIG) })
-    const { code: exit, stdout, stderr } = await inside(args, join(home, 'work'), { HOME: home, SIGSTORE_ID_TOKEN: 'a.b.c' })
-    expect({ exit, stdout, stderr }).toMatchObject({ exit: 1, stdout: '', stderr: expect.stringMatching(/^PackageUnsafe "index\.ts" imports /) })
+    const {
+      code: exit, stdout, stderr,
+    } = await inside(args, join(home, 'work'), { HOME: home, SIGSTORE_ID_TOKEN: 'a.b.c' })
+    expect({ exit, stdout, stderr }).toMatchObject({
+      exit: 1, stdout: '', stderr: expect.stringMatching(/^PackageUnsafe "index\.ts" imports /),
+    })
   })
 })
 
@@ -176,11 +198,15 @@ describe('what is bundled', () => {
 
   it('comes from the folder and its own packages, and is listed with digests', async () => {
     const { code, stdout } = await pack('--json')
-    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, bundled: true, root: null, sources: listed(...NAMES) })
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+      code: 0, bundled: true, root: null, sources: listed(...NAMES),
+    })
     expect(packedText()).toContain('a dependency')
     const installed = await run('install', './taker', '--dry-run', '--json')
     expect(JSON.parse(installed.stdout)).toMatchObject({ id: 'taker', root: null, sources: listed(...NAMES) })
-    for (const args of [['install', './taker', '--dry-run'], ['pack', './taker'], ['publish', './taker', '--dry-run']]) {
+    for (const args of [
+      ['install', './taker', '--dry-run'], ['pack', './taker'], ['publish', './taker', '--dry-run'],
+    ]) {
       const { stdout: out, stderr } = await run(...args)
       const review = `${out}${stderr}`
       expect(review).toContain('Bundled from 4 files:\n')
@@ -191,10 +217,12 @@ describe('what is bundled', () => {
   it('is dropped from the dependencies of the packed package.json, and everything else stays as it is written', async () => {
     inFolder({
       'index.ts': `import a from 'dep'\nimport b from '@acme/dep'\nimport c from 'renamed'\n${TOOL.replace('=> x', '=> [a, b, c]')}`,
-      'node_modules/dep/index.js': `module.exports = require('below')`, 'node_modules/below/index.js': 'module.exports = 1',
-      'node_modules/@acme/dep/index.js': 'export default 2', 'more.js': 'import "other"', 'node_modules/unused/index.js': '',
+      'node_modules/dep/index.js': `module.exports = require('below')`,
+      'node_modules/below/index.js': 'module.exports = 1', 'node_modules/@acme/dep/index.js': 'export default 2',
+      'more.js': 'import "other"', 'node_modules/unused/index.js': '',
       'node_modules/.store/node_modules/own-name/index.js': 'export default 3',
-      'package.json': '{ "name":  "taker", "version": "1.0.0", "dependencies": { "dep": "^1", "other": "^1", "unused": "^1",\n "renamed": "npm:own-name@^1" }, "optionalDependencies": { "@acme/dep": "^2" } }',
+      'package.json':
+        '{ "name":  "taker", "version": "1.0.0", "dependencies": { "dep": "^1", "other": "^1", "unused": "^1",\n "renamed": "npm:own-name@^1" }, "optionalDependencies": { "@acme/dep": "^2" } }',
     })
     link('work/taker/node_modules/renamed', '.store/node_modules/own-name')
     expect(await pack()).toMatchObject({ code: 0, stderr: '' })
@@ -203,10 +231,15 @@ describe('what is bundled', () => {
   })
 
   it('does not follow the tsconfig.json of an outer folder', async () => {
-    write({ 'work/tsconfig.json': { compilerOptions: { paths: { './note.txt': ['./other.txt'] } } }, 'work/other.txt': 'other' })
+    write({
+      'work/tsconfig.json': { compilerOptions: { paths: { './note.txt': ['./other.txt'] } } },
+      'work/other.txt': 'other',
+    })
     rmSync(join(home, 'work/taker/tsconfig.json'))
     inFolder({ 'index.ts': `import x from './note.txt'\n${TOOL}` })
-    expect(JSON.parse((await pack('--json')).stdout)).toMatchObject({ sources: listed('work/taker/index.ts', 'work/taker/note.txt') })
+    expect(JSON.parse((await pack('--json')).stdout)).toMatchObject({
+      sources: listed('work/taker/index.ts', 'work/taker/note.txt'),
+    })
   })
 })
 
@@ -230,7 +263,9 @@ describe('in a monorepo', () => {
   })
 
   it('takes declared packages of the outer folder that the operator names, and shows it', async () => {
-    expect(await pack()).toMatchObject({ code: 1, stderr: expect.stringMatching(/^PackageUnsafe .* name the outer folder with --root\./) })
+    expect(await pack()).toMatchObject({
+      code: 1, stderr: expect.stringMatching(/^PackageUnsafe .* name the outer folder with --root\./),
+    })
     const { stdout } = await pack('--root', '.', '--json')
     expect(JSON.parse(stdout)).toMatchObject({
       root: join(home, 'work'), sources: listed(
@@ -248,7 +283,9 @@ describe('in a monorepo', () => {
     rmSync(join(home, 'work/taker/node_modules'), { recursive: true })
     inFolder({ 'bulkhead.json': { ...BULKHEAD, main: './index.js' }, 'index.js': using('hoisted') })
     const { stdout } = await run('install', './taker', '--root', '.', '--dry-run', '--json')
-    expect(JSON.parse(stdout)).toMatchObject({ sources: expect.arrayContaining(listed('work/node_modules/hoisted/index.js')) })
+    expect(JSON.parse(stdout)).toMatchObject({
+      sources: expect.arrayContaining(listed('work/node_modules/hoisted/index.js')),
+    })
   })
 
   it.each([
@@ -265,9 +302,15 @@ describe('in a monorepo', () => {
   })
 
   it('refuses an outer folder that does not contain the extension, or that is not used', async () => {
-    expect(await pack('--root', './libs')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid --root: "\.\/libs" does not contain /) })
-    expect(await pack('--root', './gone')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid --root: "\.\/gone" cannot be read: /) })
-    expect(await run('call', 'take', '--root', '.')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--root is for /) })
+    expect(await pack('--root', './libs')).toMatchObject({
+      code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid --root: "\.\/libs" does not contain /),
+    })
+    expect(await pack('--root', './gone')).toMatchObject({
+      code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid --root: "\.\/gone" cannot be read: /),
+    })
+    expect(await run('call', 'take', '--root', '.')).toMatchObject({
+      code: 2, stderr: expect.stringMatching(/^--root is for /),
+    })
     expect(await run('install', 'taker', '--root', '.')).toMatchObject({ code: 2 })
   })
 })

@@ -12,8 +12,12 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 it('an extension that an embedder bundles needs its integrity file, and runs like any other', async () => {
   const product = join(folder, 'product')
-  const at = writeExtension(product, { id: 'greet', tools: [{ name: 'greet' }] }, 'export default { tools: { greet: { execute: () => "hello" } } }')
-  const open = () => createHost({ workspace: folder, home: join(folder, 'home'), bundledFolder: product, trust: 'declined' })
+  const at = writeExtension(
+    product, { id: 'greet', tools: [{ name: 'greet' }] },
+    'export default { tools: { greet: { execute: () => "hello" } } }',
+  )
+  const open = () =>
+    createHost({ workspace: folder, home: join(folder, 'home'), bundledFolder: product, trust: 'declined' })
 
   const bare = await open()
   expect(bare.diagnostics).toMatchObject([{ code: 'IntegrityTokenMissing', layer: 'bundled', extensionId: 'greet' }])

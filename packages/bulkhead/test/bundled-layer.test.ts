@@ -1,4 +1,6 @@
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, readFileSync, writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -20,12 +22,15 @@ afterEach(async () => {
 })
 
 async function open(options: Partial<CreateHostOptions> = {}) {
-  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, trust: 'declined', ...options })
+  const host = await createHost({
+    workspace: folder, home: join(folder, 'home'), cache: CACHE, trust: 'declined', ...options,
+  })
   closing.push(() => host.close())
   return { host, session: await host.openSession({ mode: 'yolo' }) }
 }
 let calls = 0
-const call = (session: Session, name: string, args: unknown) => session.call({ id: `c${++calls}`, name, arguments: args })
+const call = (session: Session, name: string, args: unknown) =>
+  session.call({ id: `c${++calls}`, name, arguments: args })
 const data = (outcome: Outcome) => {
   if (outcome.type === 'error') throw new Error(`${outcome.error.code}: ${outcome.error_text}`)
   return outcome.data as Record<string, unknown>
@@ -37,37 +42,61 @@ describe('the tools that ship with the host', () => {
     const { host } = await open()
     expect(host.diagnostics).toEqual([])
     const pinned = (await readTools(join(import.meta.dirname, '../../..'))).filter(({ name }) => name !== PROGRAM_TOOL)
-    expect(host.tools().map(({ name, mode, gated, kind }) => [name, mode, gated, kind]))
-      .toEqual(pinned.map(({ name, pin: { mode, gated, kind = 'other' } }) => [name, mode, gated, kind]).toSorted(([one], [other]) => one! < other! ? -1 : 1))
+    expect(host.tools().map(({ name, mode, gated, kind }) => [name, mode, gated, kind])).toEqual(
+      pinned
+        .map(({ name, pin: { mode, gated, kind = 'other' } }) => [name, mode, gated, kind])
+        .toSorted(([one], [other]) => (one! < other! ? -1 : 1)),
+    )
   })
 
   it('give way to a tool with the same name, which is judged by what it declares, unless the name is locked', async () => {
     const home = join(folder, 'home')
     const tools = [{ name: 'git', requires: { shell: [{ cmd: 'true' }] }, gated: true }]
     writeExtension(home, { id: 'vcs', tools }, 'export default { tools: { git: { execute: () => 1 } } }')
-    writeExtension(home, { id: 'programs', tools: [{ name: 'code_mode' }] }, 'export default { tools: { code_mode: { execute: () => 1 } } }')
+    writeExtension(
+      home, { id: 'programs', tools: [{ name: 'code_mode' }] },
+      'export default { tools: { code_mode: { execute: () => 1 } } }',
+    )
     const { host } = await open()
-    expect(host.diagnostics.filter(({ code }) => code === 'LockedIdRedefined').map(({ extensionId }) => extensionId)).toEqual(['programs'])
+    expect(
+      host.diagnostics.filter(({ code }) => code === 'LockedIdRedefined').map(({ extensionId }) => extensionId),
+    ).toEqual(['programs'])
     expect(host.tool('git')).toMatchObject({ extension: 'vcs', layer: 'global' })
     const session = await host.openSession({ interactor: { interact: async () => ({ status: 'rejected' }) } })
-    expect(await session.explain({ id: 'x', name: 'git', arguments: { action: 'status' } })).toMatchObject({ decision: 'ask', approvalKey: 'git' })
+    expect(await session.explain({ id: 'x', name: 'git', arguments: { action: 'status' } })).toMatchObject({
+      decision: 'ask', approvalKey: 'git',
+    })
   })
 
   it('work together on a workspace', async () => {
     const { session } = await open()
-    expect(data(await call(session, 'write', { path: 'src/a.ts', content: 'let a = 1\n' }))).toEqual({ path: 'src/a.ts', bytes: 10, created: true })
-    expect(data(await call(session, 'edit', { path: 'src/a.ts', old_string: '1', new_string: '2' }))).toMatchObject({ replacements: 1 })
-    expect(data(await call(session, 'grep', { pattern: 'a = 2' }))).toEqual({ matches: [{ path: 'src/a.ts', line: 1, text: 'let a = 2' }], total: 1 })
+    expect(data(await call(session, 'write', { path: 'src/a.ts', content: 'let a = 1\n' }))).toEqual({
+      path: 'src/a.ts', bytes: 10, created: true,
+    })
+    expect(data(await call(session, 'edit', { path: 'src/a.ts', old_string: '1', new_string: '2' }))).toMatchObject({
+      replacements: 1,
+    })
+    expect(data(await call(session, 'grep', { pattern: 'a = 2' }))).toEqual({
+      matches: [{ path: 'src/a.ts', line: 1, text: 'let a = 2' }], total: 1,
+    })
     expect(data(await call(session, 'glob', { pattern: 'src/**' }))).toEqual({ paths: ['src/a.ts'], total: 1 })
     expect(data(await call(session, 'read', { path: 'src/a.ts' }))).toMatchObject({ content: 'let a = 2\n' })
     const patch = '*** Begin Patch\n*** Update File: src/a.ts\n@@\n-let a = 2\n+let a = 3\n*** Add File: lib/b.ts\n+let b\n*** End Patch'
     const { reverse } = data(await call(session, 'apply_patch', { patch }))
-    expect(data(await call(session, 'list', { path: 'lib' }))).toEqual({ path: 'lib', entries: [{ path: 'b.ts', kind: 'file', size: 6 }] })
-    expect(data(await call(session, 'repo_overview', {}))).toMatchObject({ languages: [{ language: 'TypeScript', files: 2, bytes: 16 }] })
+    expect(data(await call(session, 'list', { path: 'lib' }))).toEqual({
+      path: 'lib', entries: [{ path: 'b.ts', kind: 'file', size: 6 }],
+    })
+    expect(data(await call(session, 'repo_overview', {}))).toMatchObject({
+      languages: [{ language: 'TypeScript', files: 2, bytes: 16 }],
+    })
     await call(session, 'apply_patch', { patch: reverse })
     expect(data(await call(session, 'read', { path: 'src/a.ts' }))).toMatchObject({ content: 'let a = 2\n' })
-    expect(data(await call(session, 'todo', { todos: [{ content: 'x', status: 'pending' }] }))).toEqual({ todos: [{ content: 'x', status: 'pending' }] })
-    expect(verdict(await call(session, 'question', { questions: [{ question: 'Anyone?' }] }))).toBe('InteractionUnavailable')
+    expect(data(await call(session, 'todo', { todos: [{ content: 'x', status: 'pending' }] }))).toEqual({
+      todos: [{ content: 'x', status: 'pending' }],
+    })
+    expect(verdict(await call(session, 'question', { questions: [{ question: 'Anyone?' }] }))).toBe(
+      'InteractionUnavailable',
+    )
     expect(verdict(await call(session, 'web_search', { query: 'x' }))).toBe('CapabilityUnavailable')
   })
 
@@ -83,9 +112,12 @@ describe('the tools that ship with the host', () => {
     expect(await errorOf(session, 'web_fetch', { url: 'http://localhost/' })).toEqual(['CapabilityDenied',
       'The host localhost:80 has an address that is not public (loopback). Use a public host, or ask the operator to allow this address with its port.'])
     const narrow = await host.openSession({ mode: 'yolo', ceiling: { fs: { read: ['{workspace}/**'] } } })
-    expect(await errorOf(narrow, 'write', { path: 'x', content: '' })).toEqual(['CapabilityDenied', expect.stringMatching(
-      /beyond the ceiling of the session: write .*\. Call a tool that can do less, or ask the operator to raise the ceiling\.$/,
-    )])
+    expect(await errorOf(narrow, 'write', { path: 'x', content: '' })).toEqual([
+      'CapabilityDenied',
+      expect.stringMatching(
+        /beyond the ceiling of the session: write .*\. Call a tool that can do less, or ask the operator to raise the ceiling\.$/,
+      ),
+    ])
   })
 
   it('list only what the ceiling lets them read', async () => {
@@ -101,12 +133,16 @@ describe('the tools that ship with the host', () => {
     const { session } = await open()
     mkdirSync(join(folder, 'many'))
     for (let i = 0; i < 1_001; i++) writeFileSync(join(folder, 'many', `f${i}`), 'hit\n')
-    for (const [name, args, list, most] of [['glob', { pattern: 'many/*' }, 'paths', 1_000], ['grep', { pattern: 'hit' }, 'matches', 200]] as const) {
+    for (const [name, args, list, most] of [
+      ['glob', { pattern: 'many/*' }, 'paths', 1_000], ['grep', { pattern: 'hit' }, 'matches', 200],
+    ] as const) {
       const outcome = await call(session, name, args)
       expect(data(outcome)).toMatchObject({ total: 1_001, [list]: { length: most } })
       expect(outcome.metadata).toMatchObject({ truncated: true, output_path: expect.any(String) })
       expect(readFileSync(outcome.metadata.output_path!, 'utf8').match(/^many\/f\d+/gm)).toHaveLength(1_001)
-      closing.push(async () => expect(statSync(outcome.metadata.output_path!, { throwIfNoEntry: false })).toBeUndefined())
+      closing.push(async () =>
+        expect(statSync(outcome.metadata.output_path!, { throwIfNoEntry: false })).toBeUndefined(),
+      )
     }
     const few = await call(session, 'glob', { pattern: 'many/f1*' })
     expect(few.metadata.truncated).toBeUndefined()
@@ -115,23 +151,34 @@ describe('the tools that ship with the host', () => {
   })
 
   it('pass tasks to the agent runner, and refuse them without one', async () => {
-    const { host, session } = await open({ runAgent: async ({ agent, prompt }) => ({ output: `${agent.name}: ${prompt}` }) })
-    expect(data(await call(session, 'task', { subagent_type: 'scout', prompt: 'look' }))).toEqual({ output: 'scout: look' })
+    const { host, session } = await open({
+      runAgent: async ({ agent, prompt }) => ({ output: `${agent.name}: ${prompt}` }),
+    })
+    expect(data(await call(session, 'task', { subagent_type: 'scout', prompt: 'look' }))).toEqual({
+      output: 'scout: look',
+    })
     const headless = await host.openSession()
     expect(verdict(await call(headless, 'task', { subagent_type: 'scout', prompt: 'look' }))).toBe('ApprovalDenied')
-    expect(verdict(await call((await open()).session, 'task', { subagent_type: 'scout', prompt: 'look' }))).toBe('CapabilityUnavailable')
+    expect(verdict(await call((await open()).session, 'task', { subagent_type: 'scout', prompt: 'look' }))).toBe(
+      'CapabilityUnavailable',
+    )
   })
 
   it('find deferred tools, which are then offered to the model', async () => {
     for (let i = 0; i < 21; i++) {
-      writeExtension(join(folder, 'home'), { id: `ext-${i}`, tools: [{ name: `ext_${i}`, description: `Does thing number${i}.` }] }, 'export default {}')
+      writeExtension(
+        join(folder, 'home'), { id: `ext-${i}`, tools: [{ name: `ext_${i}`, description: `Does thing number${i}.` }] },
+        'export default {}',
+      )
     }
     const { host, session } = await open()
     const names = () => host.offeredTools(session).map(({ name }) => name)
     expect(session.tools().length).toBeGreaterThan(20)
     expect(names()).not.toContain('ext_7')
     expect(names()).toContain('tool_search')
-    expect(data(await call(session, 'tool_search', { query: 'number7' }))).toEqual({ matches: [{ id: 'ext_7', description: 'Does thing number7.' }] })
+    expect(data(await call(session, 'tool_search', { query: 'number7' }))).toEqual({
+      matches: [{ id: 'ext_7', description: 'Does thing number7.' }],
+    })
     expect(names()).toContain('ext_7')
     expect(names()).not.toContain('ext_8')
     expect(host.offeredTools(await host.openSession()).map(({ name }) => name)).not.toContain('ext_7')
@@ -146,38 +193,55 @@ describe('the tools that ship with the host', () => {
   })
 
   it('load skills of the project and of the user, unless the configuration denies it', async () => {
-    for (const [path, body] of [['.agents/skills/one', 'of the project'], ['.agents/skills/two', 'hidden'], ['home/data/skills/two', 'of the user']] as const) {
+    for (const [path, body] of [
+      ['.agents/skills/one', 'of the project'], ['.agents/skills/two', 'hidden'],
+      ['home/data/skills/two', 'of the user'],
+    ] as const) {
       mkdirSync(join(folder, path), { recursive: true })
-      writeFileSync(join(folder, path, 'SKILL.md'), `---\nname: ${path.split('/').at(-1)}\ndescription: d\n---\n${body}\n`)
+      writeFileSync(
+        join(folder, path, 'SKILL.md'), `---\nname: ${path.split('/').at(-1)}\ndescription: d\n---\n${body}\n`,
+      )
     }
     const { session } = await open({ trust: 'trusted' })
     expect(data(await call(session, 'skill', { name: 'one' }))['content']).toContain('of the project')
     expect(data(await call(session, 'skill', { name: 'two' }))['content']).toContain('of the user')
-    expect(verdict(await call((await open({ config: { skills: { enabled: false } } })).session, 'skill', { name: 'one' }))).toBe('ToolNotRegistered')
+    expect(
+      verdict(await call((await open({ config: { skills: { enabled: false } } })).session, 'skill', { name: 'one' })),
+    ).toBe('ToolNotRegistered')
   })
 
   it('use the configured search service, and fetch from the hosts that the embedder allows', async () => {
     const server = createServer((request, response) => {
-      if (request.url!.startsWith('/search')) response.end(JSON.stringify({ results: [{ url: 'https://a.example/', title: 'A', content: 'a' }] }))
+      if (request.url!.startsWith('/search'))
+        response.end(JSON.stringify({ results: [{ url: 'https://a.example/', title: 'A', content: 'a' }] }))
       else response.setHeader('content-type', 'text/html').end(`<title>T</title><p>${'word '.repeat(100_000)}`)
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     closing.push(async () => void server.close())
     const place = `127.0.0.1:${(server.address() as AddressInfo).port}`
-    const { session } = await open({ config: { search: { providers: [{ type: 'searxng', url: `http://${place}` }] } }, fetchHosts: [place] })
-    expect(data(await call(session, 'web_search', { query: 'x' }))).toEqual({ results: [{ url: 'https://a.example/', title: 'A', snippet: 'a' }] })
+    const { session } = await open({
+      config: { search: { providers: [{ type: 'searxng', url: `http://${place}` }] } }, fetchHosts: [place],
+    })
+    expect(data(await call(session, 'web_search', { query: 'x' }))).toEqual({
+      results: [{ url: 'https://a.example/', title: 'A', snippet: 'a' }],
+    })
     const page = await call(session, 'web_fetch', { url: `http://${place}/` })
     expect(data(page)).toMatchObject({ title: 'T', content_type: 'text/html' })
     expect(Buffer.byteLength(data(page)['content'] as string)).toBeLessThanOrEqual(200 * 1024)
     expect(page.metadata).toMatchObject({ truncated: true, output_path: expect.any(String) })
-    expect(verdict(await call((await open()).session, 'web_fetch', { url: `http://${place}/` }))).toBe('CapabilityDenied')
+    expect(verdict(await call((await open()).session, 'web_fetch', { url: `http://${place}/` }))).toBe(
+      'CapabilityDenied',
+    )
   })
 
   it('finish the changes of several files that a killed host had begun', async () => {
     const [staged, journal] = ['.bulkhead-00000000-0000-4000-8000-000000000000.tmp', join(folder, 'home/changes')]
     mkdirSync(journal, { recursive: true })
     writeFileSync(join(folder, staged), 'new')
-    writeFileSync(join(journal, '999999999-1-x.committed'), JSON.stringify([{ folder, name: 'a.txt', temporary: staged, before: null }]))
+    writeFileSync(
+      join(journal, '999999999-1-x.committed'),
+      JSON.stringify([{ folder, name: 'a.txt', temporary: staged, before: null }]),
+    )
     await open()
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('new')
     expect(readdirSync(journal)).toEqual([])

@@ -22,8 +22,12 @@ const digests = (): ReadonlyMap<string, string> => new Map(
 const { HOME, PATH, TMPDIR } = process.env
 const env = { HOME, PATH, TMPDIR, NO_COLOR: '1' }
 const run = (folder: string, ...args: readonly string[]): string =>
-  execFileSync(process.execPath, args, { cwd: join(copy, folder), encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] })
-const VITEST = [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--config', '../../vitest.shared.ts', '--reporter=verbose']
+  execFileSync(process.execPath, args, {
+    cwd: join(copy, folder), encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'],
+  })
+const VITEST = [
+  join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--config', '../../vitest.shared.ts', '--reporter=verbose',
+]
 const test = (folder: string, ...args: readonly string[]): string => run(folder, ...VITEST, ...args)
 
 /** A copy of the workspace. Its packages import each other, and use the installed libraries. */

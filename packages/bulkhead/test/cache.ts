@@ -3,7 +3,10 @@ import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Verification results, for the hosts of all tests of this process. Without it, each host verifies the bundled tools again. */
+/**
+ * Verification results, for the hosts of all tests of this process. Without it, each host verifies the bundled tools
+ * again.
+ */
 export const CACHE = mkdtempSync(join(tmpdir(), 'bulkhead-cache-'))
 // Commands without a home folder keep theirs below the cache folder of the user. Here it is the same.
 mkdirSync(join(CACHE, 'bulkhead'), { mode: 0o700 })
@@ -15,7 +18,10 @@ process.once('SIGTERM', () => process.exit())
 /** The loader names the file so. */
 const BUNDLED = `${hash('sha512', 'bundled').slice(0, 32)}.index`
 
-/** Gives a home folder, if it exists, the results for the bundled tools. Verifying them takes most of the time of a command. */
+/**
+ * Gives a home folder, if it exists, the results for the bundled tools. Verifying them takes most of the time of a
+ * command.
+ */
 export function shareVerified(home: string): void {
   const [kept, cache] = [join(CACHE, BUNDLED), join(home, 'cache')]
   const hasOwn = lstatSync(cache, { throwIfNoEntry: false }) !== undefined

@@ -32,7 +32,10 @@ async function start() {
   const args = ['call', 'bash', '--mode', 'yolo', '--json', '--args', JSON.stringify({ command: commandOf(mark) })]
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd: folder, stdio: ['ignore', 'pipe', 'inherit'],
-    env: { PATH: process.env['PATH'], HOME: join(folder, 'home'), XDG_CACHE_HOME: CACHE, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+    env: {
+      PATH: process.env['PATH'], HOME: join(folder, 'home'), XDG_CACHE_HOME: CACHE,
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+    },
   })
   let stdout = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => { stdout += text })
@@ -43,13 +46,16 @@ async function start() {
   return { child, ended, mark, stdout: () => stdout }
 }
 
-it.each(thoroughly<readonly NodeJS.Signals[]>(['SIGINT'], ['SIGINT', 'SIGTERM', 'SIGHUP']))('%s ends a call and its processes, and the outcome is printed', async (signal) => {
-  const { child, ended, mark, stdout } = await start()
-  child.kill(signal)
-  expect(await ended).toEqual([1, null])
-  expect(JSON.parse(stdout())).toMatchObject({ type: 'error', error: { code: 'ToolCancelled' } })
-  expect(isAlive(mark)).toBe(false)
-})
+it.each(thoroughly<readonly NodeJS.Signals[]>(['SIGINT'], ['SIGINT', 'SIGTERM', 'SIGHUP']))(
+  '%s ends a call and its processes, and the outcome is printed',
+  async (signal) => {
+    const { child, ended, mark, stdout } = await start()
+    child.kill(signal)
+    expect(await ended).toEqual([1, null])
+    expect(JSON.parse(stdout())).toMatchObject({ type: 'error', error: { code: 'ToolCancelled' } })
+    expect(isAlive(mark)).toBe(false)
+  },
+)
 
 // The tests of the broker and of the sandbox kill a host as well.
 it('a killed call leaves no process behind', ONLY_IN_SOAK, async () => {

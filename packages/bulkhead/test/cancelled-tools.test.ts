@@ -64,8 +64,12 @@ function children(): readonly string[] {
       return ''
     }
   }
-  return readdirSync('/proc/self/task').flatMap((task) => read(`/proc/self/task/${task}/children`).split(' '))
-    .flatMap((pid) => pid === '' || read(`/proc/${pid}/cmdline`).includes(SWEEPER) ? [] : read(`/proc/${pid}/comm`).trim()).filter((name) => name !== '')
+  return readdirSync('/proc/self/task')
+    .flatMap((task) => read(`/proc/self/task/${task}/children`).split(' '))
+    .flatMap((pid) =>
+      pid === '' || read(`/proc/${pid}/cmdline`).includes(SWEEPER) ? [] : read(`/proc/${pid}/comm`).trim(),
+    )
+    .filter((name) => name !== '')
 }
 const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await nextTurn()
@@ -95,7 +99,9 @@ it.each(CALLS)('%s ends when it is cancelled, and leaves nothing running', async
   const calling = session.call({ id: crypto.randomUUID(), name, arguments: args(place) }, { signal: cancel.signal })
   await until(() => reached?.(place) !== false)
   cancel.abort()
-  expect(await calling).toMatchObject({ type: 'error', error: { class: 'Cancellation' }, completion: { terminal: true } })
+  expect(await calling).toMatchObject({
+    type: 'error', error: { class: 'Cancellation' }, completion: { terminal: true },
+  })
   await until(() => children().length === 0)
   expect(holds?.(place)).not.toBe(false)
   // The tool still works.

@@ -21,7 +21,9 @@ beforeEach(async () => {
   for (const name of ['src', 'docs']) mkdirSync(join(folder, name))
   for (const name of ['src/a.ts', 'docs/b.md', 'c.txt']) writeFileSync(join(folder, name), `needle in ${name}\n`)
   if (has('git')) execFileSync('git', ['init', '-q'], { cwd: folder })
-  const server = createServer((_, response) => response.setHeader('content-type', 'text/plain').end('here')).listen(0, '0.0.0.0')
+  const server = createServer((_, response) => response.setHeader('content-type', 'text/plain').end('here')).listen(
+    0, '0.0.0.0',
+  )
   await once(server, 'listening')
   closing.push(async () => void server.close())
   places = ['127.0.0.1', '127.0.0.2'].map((host) => `${host}:${(server.address() as AddressInfo).port}`)
@@ -32,9 +34,14 @@ afterEach(async () => {
 })
 
 /** A host that reaches two servers, with both kinds of ceiling. */
-async function opened(policy: Ceiling | undefined, session: SessionOptions = {}, options: Partial<CreateHostOptions> = {}) {
+async function opened(
+  policy: Ceiling | undefined, session: SessionOptions = {}, options: Partial<CreateHostOptions> = {},
+) {
   const config = { mode: 'yolo' as const, ...options.config, ...(policy && { policy: { ceiling: policy } }) }
-  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, trust: 'declined', fetchHosts: ['*', ...places], ...options, config })
+  const host = await createHost({
+    workspace: folder, home: join(folder, 'home'), cache: CACHE, trust: 'declined', fetchHosts: ['*', ...places],
+    ...options, config,
+  })
   closing.push(() => host.close())
   return { host, session: await host.openSession(session) }
 }
@@ -44,7 +51,8 @@ const GIT: Ceiling = { shell: [{ cmd: 'git', args: [{ rest: true }] }] }
 /** Calls, and the power that each needs. */
 const CALLS = [
   ['read', { path: 'src/a.ts' }, 'read src'], ['read', { path: 'c.txt' }, 'read root'],
-  ['write', { path: 'src/new.ts', content: 'x' }, 'write src'], ['write', { path: 'docs/new.md', content: 'x' }, 'write docs'],
+  ['write', { path: 'src/new.ts', content: 'x' }, 'write src'],
+  ['write', { path: 'docs/new.md', content: 'x' }, 'write docs'],
   ['grep', { pattern: 'needle', path: 'src' }, 'read src'], ['glob', { pattern: '*', path: 'docs' }, 'read docs'],
   ['web_fetch', { url: 'http://$0/' }, 'reach 0'], ['web_fetch', { url: 'http://$1/' }, 'reach 1'],
   ['bash', { command: 'git status --short' }, 'run git'], ['bash', { command: 'ls' }, 'run ls'],
@@ -82,26 +90,44 @@ describe('a ceiling', () => {
   })
 
   it('combined with another allows only the overlap', async () => {
-    expect(await outcomes({ fs: { read: ['src/**', 'docs/**'] } }, { ceiling: { fs: { read: ['src/**', 'c.txt'] } } })).toEqual(['read src'])
+    expect(
+      await outcomes({ fs: { read: ['src/**', 'docs/**'] } }, { ceiling: { fs: { read: ['src/**', 'c.txt'] } } }),
+    ).toEqual(['read src'])
   })
 
   it('limits listings and explain', async () => {
     mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
-    writeFileSync(join(folder, 'home/.bulkhead/config.json'), JSON.stringify({ policy: { ceiling: { ...GIT, fs: { read: ['src/**'] }, net: { hosts: ['docs.example.com'] } } } }))
+    writeFileSync(
+      join(folder, 'home/.bulkhead/config.json'),
+      JSON.stringify({
+        policy: { ceiling: { ...GIT, fs: { read: ['src/**'] }, net: { hosts: ['docs.example.com'] } } },
+      }),
+    )
     const { stdout } = await inside(['tools', '--powers'], folder)
     const [powers = ''] = stdout.split('\n\n')
-    expect(powers.split('\n').map((line) => line.trim().replace(/ {2,}/, ' | ')).filter((line) => line !== '')).toEqual([
+    expect(
+      powers
+        .split('\n')
+        .map((line) => line.trim().replace(/ {2,}/, ' | '))
+        .filter((line) => line !== ''),
+    ).toEqual([
       'MAY | TOOLS',
       expect.stringMatching(/^reaches docs\.example\.com \| bash, http_request, .*web_fetch$/),
-      expect.stringMatching(/^reads \{workspace\}\/\*\*\/\.\* within \{workspace\}\/src\/\*\* \| .*edit, glob, list, .*read/),
+      expect.stringMatching(
+        /^reads \{workspace\}\/\*\*\/\.\* within \{workspace\}\/src\/\*\* \| .*edit, glob, list, .*read/,
+      ),
       expect.stringMatching(/^reads \{workspace\}\/src\/\*\* \| .*bash, edit, git, glob, grep, .*read/),
       expect.stringMatching(/^runs git … \| bash, git/),
       'starts sub-agents | task',
     ])
-    const { stdout: explained } = await inside(['explain', 'web_fetch', '--args', '{"url":"https://evil.example/"}'], folder)
+    const { stdout: explained } = await inside(
+      ['explain', 'web_fetch', '--args', '{"url":"https://evil.example/"}'], folder,
+    )
     expect(explained).toMatch(/^web_fetch would be denied \(CapabilityDenied\)/)
     expect(explained).toMatch(/capability +deny +policy\.ceiling of \S+config\.json +it may reach beyond the policy\.ceiling of \S+config\.json: reach evil\.example:443/)
-    const { stdout: other } = await inside(['explain', 'web_fetch', '--mode', 'yolo', '--args', '{"url":"https://docs.example.com/"}'], folder)
+    const { stdout: other } = await inside(
+      ['explain', 'web_fetch', '--mode', 'yolo', '--args', '{"url":"https://docs.example.com/"}'], folder,
+    )
     expect(other).toMatch(/^web_fetch would be allowed/)
     expect(other).toMatch(/capability +pass +ceiling +under the ceiling it may reach docs\.example\.com/)
   })

@@ -16,16 +16,25 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const global = () => join(folder, 'home/.bulkhead')
 const project = () => join(folder, '.bulkhead')
-const greet = (version: string) => `export default { tools: { greet: { execute: ({ name }) => 'hello ' + name + ' from ${version}' } } }`
-const greetTool = { name: 'greet', inputSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } } as const
+const greet = (version: string) =>
+  `export default { tools: { greet: { execute: ({ name }) => 'hello ' + name + ' from ${version}' } } }`
+const greetTool = {
+  name: 'greet', inputSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+} as const
 
 describe('bulkhead tools', () => {
   it('lists tools with their origin and their powers', async () => {
-    writeExtension(global(), { id: 'greeter', version: '2.1.0', tools: [{ ...greetTool, requires: { fs: { read: ['{workspace}/*.txt'] } } }] }, greet('global'))
+    writeExtension(
+      global(),
+      { id: 'greeter', version: '2.1.0', tools: [{ ...greetTool, requires: { fs: { read: ['{workspace}/*.txt'] } } }] },
+      greet('global'),
+    )
     const { code, stdout } = await inside(['tools'], folder)
     expect(code).toBe(0)
     expect(stdout).toMatch(/NAME +LAYER +EXTENSION +STATE +MODE +GATED +INTEGRITY +SHADOWS +MAY/)
-    expect(stdout).toMatch(/greet +global +greeter@2\.1\.0 +validated +read +no +unpinned +- +reads \{workspace\}\/\*\.txt/)
+    expect(stdout).toMatch(
+      /greet +global +greeter@2\.1\.0 +validated +read +no +unpinned +- +reads \{workspace\}\/\*\.txt/,
+    )
     expect(stdout).toMatch(/read +bundled +read@1\.0\.0 +validated +read +no +bundled +- +reads \{workspace\}/)
   })
 
@@ -33,11 +42,17 @@ describe('bulkhead tools', () => {
     writeExtension(global(), { id: 'greeter', version: '1.0.0', tools: [greetTool] }, greet('global'))
     writeExtension(project(), { id: 'greeter', version: '2.0.0', tools: [greetTool] }, greet('project'))
     const { stdout } = await inside(['tools', '--json', '--trust-project'], folder)
-    const { tools, diagnostics } = JSON.parse(stdout) as { tools: Record<string, unknown>[]; diagnostics: { path: string }[] }
+    const { tools, diagnostics } = JSON.parse(stdout) as {
+      tools: Record<string, unknown>[]
+      diagnostics: { path: string }[]
+    }
     // The protections of the operating system differ between machines.
-    expect(diagnostics.filter(({ path }) => path !== '/sandbox/os')).toMatchObject([{ severity: 'warning', layer: 'global', code: 'IntegrityTokenMissing' }])
+    expect(diagnostics.filter(({ path }) => path !== '/sandbox/os')).toMatchObject([
+      { severity: 'warning', layer: 'global', code: 'IntegrityTokenMissing' },
+    ])
     expect(tools.find((tool) => tool['name'] === 'greet')).toMatchObject({
-      layer: 'project', extension: 'greeter', version: '2.0.0', mode: 'read', gated: false, integrity: 'unpinned', state: 'validated',
+      layer: 'project', extension: 'greeter', version: '2.0.0', mode: 'read', gated: false, integrity: 'unpinned',
+      state: 'validated',
       shadows: [{ layer: 'global', extension: 'greeter', version: '1.0.0' }],
     })
   })
@@ -54,7 +69,9 @@ describe('bulkhead tools', () => {
     expect(stdout).toMatch(/^reads \{workspace\} +(?:.*, )?part(?:,.*)?, read(?:,.*)?$/m)
     expect(stdout).toMatch(/^reads the variable GREETING +greet, part$/m)
     expect(stdout).toMatch(/^uses the secret GREET_TOKEN for api\.example\.com +greet, part$/m)
-    const { powers } = JSON.parse((await inside(['tools', '--powers', '--json'], folder)).stdout) as { powers: unknown[] }
+    const { powers } = JSON.parse((await inside(['tools', '--powers', '--json'], folder)).stdout) as {
+      powers: unknown[]
+    }
     expect(powers).toContainEqual({ may: 'uses the secret GREET_TOKEN for api.example.com', tools: ['greet', 'part'] })
     expect((await inside(['tools'], folder)).stdout).toMatch(/^greet .* reaches api\.example\.com, reads the variable GREETING, uses the secret GREET_TOKEN for api\.example\.com$/m)
   })
@@ -87,7 +104,9 @@ describe('bulkhead call', () => {
   it('accepts the names that other hosts use for a tool and its arguments', async () => {
     writeFileSync(join(folder, 'note'), 'ahoy')
     const { code, stdout } = await inside(['call', 'read_file', '--args', '{"file_path":"note"}', '--json'], folder)
-    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ data: expect.objectContaining({ content: 'ahoy' }) })])
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0, expect.objectContaining({ data: expect.objectContaining({ content: 'ahoy' }) }),
+    ])
   })
 
   it('runs a third-party tool of a trusted project', async () => {
@@ -100,7 +119,9 @@ describe('bulkhead call', () => {
   it('prints the whole outcome as JSON, errors included, and exits with 1', async () => {
     const { code, stdout } = await inside(['call', 'read', '--args', '{}', '--json'], folder)
     expect(code).toBe(1)
-    expect(JSON.parse(stdout)).toMatchObject({ type: 'error', error: { code: 'InputInvalid' }, metadata: { tool: 'read', call_id: 'cli' } })
+    expect(JSON.parse(stdout)).toMatchObject({
+      type: 'error', error: { code: 'InputInvalid' }, metadata: { tool: 'read', call_id: 'cli' },
+    })
   })
 
   it('says that a long result was cut, and names no file that is gone', async () => {
@@ -118,13 +139,18 @@ describe('bulkhead call', () => {
     const asked = await inside(['call', 'greet', '--args', '{"name":"you"}'], folder)
     expect(asked).toMatchObject({ code: 1, stdout: '' })
     expect(asked.stderr).toContain('ApprovalDenied')
-    expect(await inside(['call', 'greet', '--args', '{"name":"you"}', '--mode', 'yolo'], folder)).toMatchObject({ code: 0, stdout: 'hello you from global\n' })
+    expect(await inside(['call', 'greet', '--args', '{"name":"you"}', '--mode', 'yolo'], folder)).toMatchObject({
+      code: 0, stdout: 'hello you from global\n',
+    })
   })
 
   it('explains a missing tool by the extension that failed to load', async () => {
     writeExtension(global(), { id: 'broken', tools: [{ name: 'not a name' }] }, '')
     const missing = await inside(['call', 'greet'], folder)
-    expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ToolNotRegistered [\s\S]*error ShapeInvalid \(shape\) in broken[\s\S]*cure: /) })
+    expect(missing).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^ToolNotRegistered [\s\S]*error ShapeInvalid \(shape\) in broken[\s\S]*cure: /),
+    })
     expect((await inside(['explain', 'greet'], folder)).stderr).toContain('error ShapeInvalid (shape) in broken')
     writeFileSync(join(global(), 'config.json'), '{ "mode": ')
     const asJson = await inside(['call', 'read', '--json'], folder)
@@ -134,24 +160,36 @@ describe('bulkhead call', () => {
 
   it('lists the tools of an extension that is called by its id, and mentions an untrusted project', async () => {
     writeExtension(global(), { id: 'greeter', tools: [{ name: 'greet' }, { name: 'wave' }] }, '')
-    expect((await inside(['call', 'greeter'], folder)).stderr).toMatch(/^ToolNotRegistered .*\n"greeter" is an extension\. It offers greet, wave\.\n$/)
+    expect((await inside(['call', 'greeter'], folder)).stderr).toMatch(
+      /^ToolNotRegistered .*\n"greeter" is an extension\. It offers greet, wave\.\n$/,
+    )
     writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, '')
-    expect((await inside(['call', 'own'], folder)).stderr).toMatch(/^ToolNotRegistered .*\n\nwarning ProjectTrustRequired [\s\S]*cure: .*`bulkhead trust`/)
+    expect((await inside(['call', 'own'], folder)).stderr).toMatch(
+      /^ToolNotRegistered .*\n\nwarning ProjectTrustRequired [\s\S]*cure: .*`bulkhead trust`/,
+    )
   })
 
   it('reports the failure of the server that should have the tool', WALLS, async () => {
     mkdirSync(global(), { recursive: true })
-    const mcp = { gone: { type: 'local', command: ['bulkhead-there-is-no-such-server'] }, other: { type: 'local', command: ['nor-this'] } }
+    const mcp = {
+      gone: { type: 'local', command: ['bulkhead-there-is-no-such-server'] },
+      other: { type: 'local', command: ['nor-this'] },
+    }
     writeFileSync(join(global(), 'config.json'), JSON.stringify({ mcp }))
     const { code, stderr } = await inside(['call', 'gone_look'], folder)
-    const fault = has('bubblewrap') || (await lookWall()).stands ? /^ToolNotRegistered .*\ngone: ServerUnavailable .*\n$/
-      : /^ToolNotRegistered .*\ngone: CapabilityUnavailable Local servers run in a jail, but .*"jail": false.*\n$/
+    const fault =
+      has('bubblewrap') || (await lookWall()).stands
+        ? /^ToolNotRegistered .*\ngone: ServerUnavailable .*\n$/
+        : /^ToolNotRegistered .*\ngone: CapabilityUnavailable Local servers run in a jail, but .*"jail": false.*\n$/
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(fault) })
   })
 
   it('escapes control sequences in the output of a tool', async () => {
     useThreads(global())
-    writeExtension(global(), { id: 'painter', tools: [{ name: 'paint' }] }, `export default { tools: { paint: { execute: () => 'a\\u001b[2Jb' } } }`)
+    writeExtension(
+      global(), { id: 'painter', tools: [{ name: 'paint' }] },
+      `export default { tools: { paint: { execute: () => 'a\\u001b[2Jb' } } }`,
+    )
     expect((await inside(['call', 'paint'], folder)).stdout).toBe('a\\u{1b}[2Jb\n')
   })
 })
@@ -159,10 +197,19 @@ describe('bulkhead call', () => {
 describe('wrong usage exits with 2 and does nothing', () => {
   it.each([
     ['an unknown command', ['fly'], /no command "fly"/],
-    ['a misspelt command', ['instal', 'x'], /no command "instal"\. Did you mean "install" or "uninstall"\?\n\nRun bulkhead --help/],
+    [
+      'a misspelt command', ['instal', 'x'],
+      /no command "instal"\. Did you mean "install" or "uninstall"\?\n\nRun bulkhead --help/,
+    ],
     ['an unknown option', ['tools', '--fast'], /--fast/],
-    ['an option of the command before it', ['--mode', 'yolo', 'call', 'read'], /^Put options after the command: bulkhead COMMAND --mode\./],
-    ['an option before the command', ['--home', 'x', 'tools'], /^Put options after the command: bulkhead COMMAND --home\./],
+    [
+      'an option of the command before it', ['--mode', 'yolo', 'call', 'read'],
+      /^Put options after the command: bulkhead COMMAND --mode\./,
+    ],
+    [
+      'an option before the command', ['--home', 'x', 'tools'],
+      /^Put options after the command: bulkhead COMMAND --home\./,
+    ],
     ['a misspelt option', ['tools', '--jsn'], /^Unknown option '--jsn'\. Did you mean "--json"\?\n/],
     ['a misspelt subcommand of audit', ['audit', 'vrify'], /no "audit vrify"\. Did you mean "verify"\?/],
     ['a misspelt subcommand of approvals', ['approvals', 'lst'], /no "approvals lst"\. Did you mean "list"\?/],
@@ -176,9 +223,18 @@ describe('wrong usage exits with 2 and does nothing', () => {
     ['a timeout that is too long', ['call', 'read', '--timeout', '9999999999'], /from 1 to 3600000/],
     ['an option of another command', ['new', 'x', '--workspace', 'y'], /--workspace/],
     ['a registry for uninstall', ['uninstall', 'x', '--registry', 'https://example.com'], /--registry/],
-    ['a time that is none', ['audit', 'tail', '--since', 'yesterday'], /^--since must be a duration such as 12h or a date such as 2026-01-31, not "yesterday"\./],
-    ['an option of another audit subcommand', ['audit', 'tail', '--anchor', '1:a'], /--anchor cannot be used with "audit tail"/],
-    ['an option of another approvals subcommand', ['approvals', 'show', 'abcd', '--tool', 'x'], /--tool cannot be used with "approvals show"/],
+    [
+      'a time that is none', ['audit', 'tail', '--since', 'yesterday'],
+      /^--since must be a duration such as 12h or a date such as 2026-01-31, not "yesterday"\./,
+    ],
+    [
+      'an option of another audit subcommand', ['audit', 'tail', '--anchor', '1:a'],
+      /--anchor cannot be used with "audit tail"/,
+    ],
+    [
+      'an option of another approvals subcommand', ['approvals', 'show', 'abcd', '--tool', 'x'],
+      /--tool cannot be used with "approvals show"/,
+    ],
     ['help on an unknown command', ['help', 'fly'], /no command "fly"/],
   ])('%s', async (_, args, message) => {
     const { code, stdout, stderr } = await inside(args, folder)
@@ -189,20 +245,31 @@ describe('wrong usage exits with 2 and does nothing', () => {
   it('prints JSON with --json', async () => {
     const { code, stdout, stderr } = await inside(['call', '--json'], folder)
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
-    expect(JSON.parse(stdout)).toEqual({ error: {
-      code: 'UsageInvalid', message: 'Missing tool name. Use: bulkhead call NAME.', cure: expect.any(String), data: { usage: expect.stringContaining('bulkhead call [DIR] NAME') },
-    } })
-    expect(JSON.parse((await inside(['--json', 'tools'], folder)).stdout)).toMatchObject({ error: { code: 'UsageInvalid' } })
+    expect(JSON.parse(stdout)).toEqual({
+      error: {
+        code: 'UsageInvalid', message: 'Missing tool name. Use: bulkhead call NAME.', cure: expect.any(String),
+        data: { usage: expect.stringContaining('bulkhead call [DIR] NAME') },
+      },
+    })
+    expect(JSON.parse((await inside(['--json', 'tools'], folder)).stdout)).toMatchObject({
+      error: { code: 'UsageInvalid' },
+    })
   })
 
   it('--help and --version exit with 0', async () => {
-    expect(await bulkhead(['--version'], folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
-    expect(await inside(['call', '--help'], folder)).toMatchObject({ code: 0, stdout: expect.stringContaining('--args') })
+    expect(await bulkhead(['--version'], folder)).toMatchObject({
+      code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    })
+    expect(await inside(['call', '--help'], folder)).toMatchObject({
+      code: 0, stdout: expect.stringContaining('--args'),
+    })
   })
 
   it('a missing workspace fails with an error code', async () => {
     const ran = await inside(['tools', '--workspace', join(folder, 'nowhere')], folder)
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ProjectPathInvalid .* does not exist\.\n {2}cure: /) })
+    expect(ran).toMatchObject({
+      code: 1, stderr: expect.stringMatching(/^ProjectPathInvalid .* does not exist\.\n {2}cure: /),
+    })
     const asJson = await inside(['tools', '--json', '--workspace', join(folder, 'nowhere')], folder)
     expect(JSON.parse(asJson.stdout)).toMatchObject({ error: { code: 'ProjectPathInvalid', cure: expect.any(String) } })
     expect(asJson.code).toBe(1)
@@ -210,7 +277,9 @@ describe('wrong usage exits with 2 and does nothing', () => {
 
   it('verify fails with the same code for a missing workspace', async () => {
     const { code, stdout, stderr } = await inside(['verify', '--json', '--workspace', join(folder, 'nowhere')], folder)
-    expect([code, JSON.parse(stdout), stderr]).toEqual([1, { error: expect.objectContaining({ code: 'ProjectPathInvalid' }) }, ''])
+    expect([code, JSON.parse(stdout), stderr]).toEqual([
+      1, { error: expect.objectContaining({ code: 'ProjectPathInvalid' }) }, '',
+    ])
   })
 
   it('pack refuses a path that is not a folder', async () => {
@@ -234,7 +303,9 @@ describe('wrong usage exits with 2 and does nothing', () => {
   it('no command accepts an option that its usage does not show', async () => {
     for (const [name, entry] of COMMANDS) {
       const usage = usageOf(name, await entry.load())
-      for (const option of ['--workspace=x', '--home=x', '--trust-project', '--registry=x', '--project', '--mode=ask'] as const) {
+      for (const option of [
+        '--workspace=x', '--home=x', '--trust-project', '--registry=x', '--project', '--mode=ask',
+      ] as const) {
         const [flag] = option.split('=')
         if (usage.includes(flag!) || (flag === '--workspace' && ['trust', 'approvals'].includes(name))) continue
         const { code, stderr } = await inside([name, option], folder)
@@ -245,13 +316,18 @@ describe('wrong usage exits with 2 and does nothing', () => {
 
   it('an internal error is printed as JSON with --json', async () => {
     const { code, stdout, stderr } = await inside(['audit', 'verify', 'a\0b', '--json'], folder)
-    expect([code, stderr, JSON.parse(stdout)]).toEqual([1, '', { error: { code: 'InternalError', message: expect.stringContaining('null bytes'), cure: expect.any(String) } }])
+    expect([code, stderr, JSON.parse(stdout)]).toEqual([
+      1, '',
+      { error: { code: 'InternalError', message: expect.stringContaining('null bytes'), cure: expect.any(String) } },
+    ])
   })
 })
 
 it('an empty HOME does not mean the current folder', async () => {
   expect(await inside(['trust', '--list'], folder, { HOME: '' })).toMatchObject({ code: 0 })
-  expect(await inside(['tools', '--json', '--home', join(folder, 'none')], folder, { HOME: '' })).toMatchObject({ code: 0, stderr: '' })
+  expect(await inside(['tools', '--json', '--home', join(folder, 'none')], folder, { HOME: '' })).toMatchObject({
+    code: 0, stderr: '',
+  })
   expect(readdirSync(folder)).toEqual([])
 })
 

@@ -22,14 +22,20 @@ beforeAll(async () => {
     config: { extensions: { 'code-mode': { limits: { heapMb: 32, nestedCalls: 200 } } } },
   })
   host.on((event) => void events.push(event))
-  await host.register(defineTool({
-    name: 'echo', description: 'Returns its arguments.', input: { type: 'object', additionalProperties: true }, mode: 'read', gated: false,
-    execute: (args) => {
-      seen.push(args)
-      return args
-    },
-  }))
-  session = await host.openSession({ codeMode: true, mode: 'yolo', tools: ['read', 'echo'], rules: [{ permission: 'read', pattern: '*', action: 'deny' }] })
+  await host.register(
+    defineTool({
+      name: 'echo', description: 'Returns its arguments.', input: { type: 'object', additionalProperties: true },
+      mode: 'read', gated: false,
+      execute: (args) => {
+        seen.push(args)
+        return args
+      },
+    }),
+  )
+  session = await host.openSession({
+    codeMode: true, mode: 'yolo', tools: ['read', 'echo'],
+    rules: [{ permission: 'read', pattern: '*', action: 'deny' }],
+  })
 })
 afterAll(async () => {
   await host.close()
@@ -42,20 +48,28 @@ beforeEach(() => {
 
 let calls = 0
 const run = (code: string, timeoutMs?: number): Promise<Outcome> =>
-  session.call({ id: `p${++calls}`, name: 'code_mode', arguments: { code } }, timeoutMs === undefined ? {} : { timeoutMs })
-const valueOf = (outcome: Outcome): unknown => outcome.type === 'output' ? (outcome.data as { value: unknown }).value : outcome.error
-const callsOf = (tool: string) => events.filter((event) => event.type === 'ToolInvocationStarted' && event.tool === tool).length
+  session.call(
+    { id: `p${++calls}`, name: 'code_mode', arguments: { code } }, timeoutMs === undefined ? {} : { timeoutMs },
+  )
+const valueOf = (outcome: Outcome): unknown =>
+  outcome.type === 'output' ? (outcome.data as { value: unknown }).value : outcome.error
+const callsOf = (tool: string) =>
+  events.filter((event) => event.type === 'ToolInvocationStarted' && event.tool === tool).length
 
 describe('a program of code_mode cannot', () => {
   it('call what the session is not offered, or is denied, by whichever name', async () => {
-    expect(valueOf(await run(`
+    expect(
+      valueOf(
+        await run(`
       const tried = ['write', 'bash', 'task', 'code_exec', 'code_mode', '__proto__', 'constructor', 'read', 'READ', 'read\\u0000', '', '../read', 'x'.repeat(1e5)]
       const codes = []
       for (const name of tried) codes.push(await tools[name]({ path: 'a.txt' }).then(() => 'output', ({ code }) => code))
       return codes
-    `))).toEqual([
-      ...Array.from({ length: 4 }, () => 'ToolNotRegistered'), 'InputInvalid', 'InputInvalid', 'ToolNotRegistered', 'RuleDenied', 'ToolNotRegistered',
-      'InputInvalid', 'InputInvalid', 'InputInvalid', 'InputInvalid',
+    `),
+      ),
+    ).toEqual([
+      ...Array.from({ length: 4 }, () => 'ToolNotRegistered'), 'InputInvalid', 'InputInvalid', 'ToolNotRegistered',
+      'RuleDenied', 'ToolNotRegistered', 'InputInvalid', 'InputInvalid', 'InputInvalid', 'InputInvalid',
     ])
     expect(events.filter(({ type }) => type === 'ToolInvocationStarted')).toHaveLength(1)
   })
@@ -72,10 +86,14 @@ describe('a program of code_mode cannot', () => {
       return [forged.fault.message, found, typeof tools.then, Object.isFrozen(catalog)]
     `))).toEqual(['no more', [], 'undefined', true])
     const made = events.filter((event) => event.type === 'ToolInvocationProposed' && event.tool === 'echo')
-    expect(made[0]).toMatchObject({ sessionId: session.id, callId: expect.stringMatching(new RegExp(`^p${calls}\\.\\d+$`)), program: `p${calls}` })
+    expect(made[0]).toMatchObject({
+      sessionId: session.id, callId: expect.stringMatching(new RegExp(`^p${calls}\\.\\d+$`)), program: `p${calls}`,
+    })
     expect(made.every((event) => 'program' in event && event.program === `p${calls}`)).toBe(true)
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
-    expect(seen.every((args) => Object.getPrototypeOf(args) === Object.prototype || Object.getPrototypeOf(args) === null)).toBe(true)
+    expect(
+      seen.every((args) => Object.getPrototypeOf(args) === Object.prototype || Object.getPrototypeOf(args) === null),
+    ).toBe(true)
   })
 
   it('make more calls than it may, or keep the host busy with them', async () => {
@@ -92,9 +110,14 @@ describe('a program of code_mode cannot', () => {
   })
 
   it('run for ever, before, during or after its calls', async () => {
-    const endings = thoroughly(['await tools.echo({}); for (;;);'], ['await tools.echo({}); for (;;);', 'await new Promise(() => setInterval(() => 0, 10))', '}; for (;;); {'])
+    const endings = thoroughly(
+      ['await tools.echo({}); for (;;);'],
+      ['await tools.echo({}); for (;;);', 'await new Promise(() => setInterval(() => 0, 10))', '}; for (;;); {'],
+    )
     for (const code of endings) {
-      expect(await run(code, thoroughly(500, 2_000))).toMatchObject({ type: 'error', error: { code: 'ExecutionTimeout' } })
+      expect(await run(code, thoroughly(500, 2_000))).toMatchObject({
+        type: 'error', error: { code: 'ExecutionTimeout' },
+      })
     }
   })
 
@@ -106,9 +129,17 @@ describe('a program of code_mode cannot', () => {
   })
 
   it('present its errors as those of the host or of a person', async () => {
-    for (const code of thoroughly(['SessionCancelled'], ['SessionCancelled', 'ApprovalDenied', 'HostClosed', 'ResourceBusy', 'CompartmentGone', 'ExecutionTimeout'])) {
-      const outcome = await run(`throw Object.assign(new Error('x'), { code: ${JSON.stringify(code)}, class: 'Cancellation', retryable: true, terminal: true })`)
-      expect(outcome).toMatchObject({ error: { code: 'ProgramFailed', class: 'ToolTerminal', retryable: false }, completion: { needsFollowup: true }, metadata: { attempt: 1 } })
+    for (const code of thoroughly(
+      ['SessionCancelled'],
+      ['SessionCancelled', 'ApprovalDenied', 'HostClosed', 'ResourceBusy', 'CompartmentGone', 'ExecutionTimeout'],
+    )) {
+      const outcome = await run(
+        `throw Object.assign(new Error('x'), { code: ${JSON.stringify(code)}, class: 'Cancellation', retryable: true, terminal: true })`,
+      )
+      expect(outcome).toMatchObject({
+        error: { code: 'ProgramFailed', class: 'ToolTerminal', retryable: false }, completion: { needsFollowup: true },
+        metadata: { attempt: 1 },
+      })
     }
   })
 })

@@ -30,7 +30,8 @@ beforeAll(async () => {
   facts = {
     ...target.facts, hostPid: process.pid,
     fds: {
-      secret: openSync(`${target.facts.outside}/secret.txt`, 'r'), log: openSync(`${target.facts.outside}/log.txt`, 'a'),
+      secret: openSync(`${target.facts.outside}/secret.txt`, 'r'),
+      log: openSync(`${target.facts.outside}/log.txt`, 'a'),
       socket: (Reflect.get(held, '_handle') as { readonly fd: number }).fd,
     },
   }
@@ -43,13 +44,22 @@ afterAll(async () => {
   await target.remove()
 })
 
-const HELPERS = readFileSync(new URL('../../sandbox/corpus/extensions/attacker.js', import.meta.url), 'utf8').replaceAll(/^export /gm, '')
+const HELPERS = readFileSync(
+  new URL('../../sandbox/corpus/extensions/attacker.js', import.meta.url), 'utf8',
+).replaceAll(/^export /gm, '')
 
 /** Attacks of code in a compartment. Those on the wire, and with files of a package, need other code than a program. */
-const IN_PROGRAM = ATTACKS_HERE.filter(({ in: inside, files, script, placements }) =>
-  inside === 'compartment' && Object.keys(files).length === 0 && placements.includes('process') && script.some(([step]) => step === 'call'))
+const IN_PROGRAM = ATTACKS_HERE.filter(
+  ({ in: inside, files, script, placements }) =>
+    inside === 'compartment'
+    && Object.keys(files).length === 0
+    && placements.includes('process')
+    && script.some(([step]) => step === 'call'),
+)
 /** One attack on files and one on the network. */
-const SAMPLE: ReadonlySet<number> = new Set(['A', 'F'].map((section) => IN_PROGRAM.find((attack) => attack.section === section)!.id))
+const SAMPLE: ReadonlySet<number> = new Set(
+  ['A', 'F'].map((section) => IN_PROGRAM.find((attack) => attack.section === section)!.id),
+)
 
 const program = ({ body }: Attack): string => `
   const facts = ${JSON.stringify(facts)}
@@ -64,16 +74,23 @@ let calls = 0
 it.each(['code_exec', 'code_mode'])('%s contains the attack corpus', async (tool) => {
   const reached: string[] = []
   for (const attack of IN_PROGRAM.filter(({ id }) => thoroughly(SAMPLE.has(id), true))) {
-    const outcome = await session.call({ id: `c${++calls}`, name: tool, arguments: { code: program(attack) } }, { timeoutMs: 5_000 })
+    const outcome = await session.call(
+      { id: `c${++calls}`, name: tool, arguments: { code: program(attack) } }, { timeoutMs: 5_000 },
+    )
     const expected = attack.script.find(([step]) => step === 'call')![1]
-    const isExpected = outcome.type === 'output' && 'returned' in expected && isDeepStrictEqual((outcome.data as { value: unknown }).value, expected.returned)
+    const isExpected =
+      outcome.type === 'output'
+      && 'returned' in expected
+      && isDeepStrictEqual((outcome.data as { value: unknown }).value, expected.returned)
     const text = JSON.stringify(outcome)
     const faults = [
-      ...(text.includes(target.secret) ? ['the secret leaked'] : []), ...(text.includes('"got"') && !isExpected ? [text.slice(0, 500)] : []),
-      ...await target.touched(),
+      ...(text.includes(target.secret) ? ['the secret leaked'] : []),
+      ...(text.includes('"got"') && !isExpected ? [text.slice(0, 500)] : []), ...(await target.touched()),
     ]
     if (faults.length > 0) reached.push(`${attack.id} ${attack.title}: ${faults.join('; ')}`)
   }
   expect(reached).toEqual([])
-  expect(await session.call({ id: `after-${tool}`, name: tool, arguments: { code: 'return 1' } })).toMatchObject({ data: { value: 1 } })
+  expect(await session.call({ id: `after-${tool}`, name: tool, arguments: { code: 'return 1' } })).toMatchObject({
+    data: { value: 1 },
+  })
 })

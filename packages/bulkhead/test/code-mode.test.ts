@@ -30,7 +30,9 @@ beforeAll(async () => {
   writeExtension(join(folder, 'home'), {
     id: 'sneaky', tools: [{ name: 'sneak', requires: { capabilities: ['tools.call', 'session'] } }],
   }, SNEAK)
-  host = await createHost({ workspace: join(folder, 'ws'), home: join(folder, 'home'), cache: CACHE, trust: 'declined', config: IN_THREADS })
+  host = await createHost({
+    workspace: join(folder, 'ws'), home: join(folder, 'home'), cache: CACHE, trust: 'declined', config: IN_THREADS,
+  })
   host.on((event) => void events.push(event))
   await host.register([
     defineTool({
@@ -38,12 +40,18 @@ beforeAll(async () => {
       async execute(_, { signal }) {
         running++
         signal.addEventListener('abort', () => void running--)
-        return Promise.race([waiting.promise, new Promise<never>((_, reject) => {
-          signal.addEventListener('abort', () => reject(new Error('stopped')))
-        })])
+        return Promise.race([
+          waiting.promise,
+          new Promise<never>((_, reject) => {
+            signal.addEventListener('abort', () => reject(new Error('stopped')))
+          }),
+        ])
       },
     }),
-    defineTool({ name: 'my-tool', description: 'Has a name that is no identifier.', input: { type: 'object', properties: {} }, mode: 'read', execute: () => 'mine' }),
+    defineTool({
+      name: 'my-tool', description: 'Has a name that is no identifier.', input: { type: 'object', properties: {} },
+      mode: 'read', execute: () => 'mine',
+    }),
   ])
 })
 afterAll(async () => {
@@ -66,13 +74,15 @@ async function opened(options: SessionOptions = {}): Promise<Session> {
   return session
 }
 let calls = 0
-const run = (session: Session, code: string) => session.call({ id: `program${++calls}`, name: 'code_mode', arguments: { code } })
+const run = (session: Session, code: string) =>
+  session.call({ id: `program${++calls}`, name: 'code_mode', arguments: { code } })
 const valueOf = (outcome: Outcome) => {
   if (outcome.type === 'error') throw new Error(`${outcome.error.code}: ${outcome.error_text}`)
   return (outcome.data as { value: unknown }).value
 }
 const codeOf = (outcome: Outcome) => outcome.type === 'error' ? outcome.error.code : 'output'
-const of = <Type extends BulkheadEvent['type']>(type: Type) => events.filter((event): event is Extract<BulkheadEvent, { type: Type }> => event.type === type)
+const of = <Type extends BulkheadEvent['type']>(type: Type) =>
+  events.filter((event): event is Extract<BulkheadEvent, { type: Type }> => event.type === type)
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await nextTurn()
 }
@@ -83,7 +93,9 @@ describe('code_mode', () => {
     expect(plain.tools().map(({ name }) => name)).not.toContain('code_mode')
     expect(host.tools().map(({ name }) => name)).not.toContain('code_mode')
     const outcome = await run(plain, 'return 1')
-    expect(outcome).toMatchObject({ error: { code: 'ToolsDisabled' }, error_text: expect.stringContaining('codeMode: true') })
+    expect(outcome).toMatchObject({
+      error: { code: 'ToolsDisabled' }, error_text: expect.stringContaining('codeMode: true'),
+    })
     await plain.close()
   })
 
@@ -101,14 +113,22 @@ describe('code_mode', () => {
   })
 
   it('tells a program about the tools that its session may call, also if they were never listed', async () => {
-    const session = await opened({ tools: ['read', 'grep'], rules: [{ permission: 'grep', pattern: '*', action: 'deny' }] })
+    const session = await opened({
+      tools: ['read', 'grep'], rules: [{ permission: 'grep', pattern: '*', action: 'deny' }],
+    })
     const ask = "const of = (name) => catalog.describe(name).then(() => name, ({ code }) => code)"
-    expect(valueOf(await run(session, `${ask}\nreturn [await of('read'), await of('grep'), await of('write')]`))).toEqual(['read', 'NotFound', 'NotFound'])
-    expect(valueOf(await run(session, "return (await catalog.search('write files')).map(({ name }) => name)"))).not.toContain('write')
+    expect(
+      valueOf(await run(session, `${ask}\nreturn [await of('read'), await of('grep'), await of('write')]`)),
+    ).toEqual(['read', 'NotFound', 'NotFound'])
+    expect(
+      valueOf(await run(session, "return (await catalog.search('write files')).map(({ name }) => name)")),
+    ).not.toContain('write')
   })
 
   it('can be used beside the other tools, and be forbidden, by configuration', async () => {
-    const options = { workspace: join(folder, 'ws'), home: join(folder, 'none'), cache: CACHE, trust: 'declined' } as const
+    const options = {
+      workspace: join(folder, 'ws'), home: join(folder, 'none'), cache: CACHE, trust: 'declined',
+    } as const
     const beside = await createHost({ ...options, config: { tools: { code_mode: { enabled: true } } } })
     const names = host.offeredTools(await opened()).length
     const session = await beside.openSession()
@@ -141,13 +161,22 @@ describe('code_mode', () => {
 
   it('throws the error of a call inside the program, with its line if it is not caught', async () => {
     const session = await opened({ rules: [{ permission: 'write', pattern: '*', action: 'deny' }] })
-    expect(valueOf(await run(session, `
+    expect(
+      valueOf(
+        await run(
+          session,
+          `
       const failed = []
       for (const call of [() => tools.read({ path: 'none' }), () => tools.write({ path: 'x', content: '' }), () => tools.reed({}), () => tools.read(1), () => tools.code_mode({ code: '' })]) {
         await call().catch((error) => failed.push([error.code, error instanceof Error, error.message.length > 5]))
       }
       return failed
-    `))).toEqual(['NotFound', 'RuleDenied', 'ToolNotRegistered', 'InputInvalid', 'InputInvalid'].map((code) => [code, true, true]))
+    `,
+        ),
+      ),
+    ).toEqual(
+      ['NotFound', 'RuleDenied', 'ToolNotRegistered', 'InputInvalid', 'InputInvalid'].map((code) => [code, true, true]),
+    )
     expect(await run(session, '\nawait tools.read({ path: "none" })'))
       .toMatchObject({ error: { code: 'ProgramFailed', data: { name: 'ToolCallError', line: 2, code: 'NotFound' } } })
   })
@@ -181,15 +210,23 @@ describe('code_mode', () => {
 
   it('fails closed where a call would wait for an answer beyond the program', async () => {
     const session = await opened({ pause: true })
-    expect(valueOf(await run(session, `return await tools.question({ questions: [{ question: 'Which?' }] }).catch(({ code }) => code)`)))
-      .not.toBe('ClarificationNeeded')
+    expect(
+      valueOf(
+        await run(
+          session, `return await tools.question({ questions: [{ question: 'Which?' }] }).catch(({ code }) => code)`,
+        ),
+      ),
+    ).not.toBe('ClarificationNeeded')
     expect(await host.pausedCalls()).toEqual([])
   })
 
   it('is cancelled with its call, its session, and takes its calls with it', async () => {
     const stop = new AbortController()
     const session = await opened()
-    const one = session.call({ id: 'one', name: 'code_mode', arguments: { code: 'await Promise.all([tools.wait(), tools.wait()])' } }, { signal: stop.signal })
+    const one = session.call(
+      { id: 'one', name: 'code_mode', arguments: { code: 'await Promise.all([tools.wait(), tools.wait()])' } },
+      { signal: stop.signal },
+    )
     await until(() => running === 2)
     stop.abort()
     expect(codeOf(await one)).toBe('ToolCancelled')
@@ -203,7 +240,10 @@ describe('code_mode', () => {
 
   it('cancels the calls that are open when it ends, once each', async () => {
     const session = await opened()
-    const started = run(session, 'tools.wait(); tools.wait(); await tools.read({ path: "a.txt" }); await tools.read({ path: "a.txt" }); return 1')
+    const started = run(
+      session,
+      'tools.wait(); tools.wait(); await tools.read({ path: "a.txt" }); await tools.read({ path: "a.txt" }); return 1',
+    )
     expect(valueOf(await started)).toBe(1)
     await until(() => of('ToolInvocationCancelled').length === 2)
     expect(running).toBe(0)
@@ -211,7 +251,8 @@ describe('code_mode', () => {
 
   it('explains which tools a program can call, at most', async () => {
     const session = await opened({ mode: 'ask' })
-    const explained = async (code: string) => (await session.explain({ id: 'x', name: 'code_mode', arguments: { code } })).program
+    const explained = async (code: string) =>
+      (await session.explain({ id: 'x', name: 'code_mode', arguments: { code } })).program
     expect(await explained('const { write } = tools; return [await tools.read({}), await tools["nope"]()]')).toEqual([
       { tool: 'nope', may: [], gated: false, denied: 'There is no tool "nope".' },
       { tool: 'read', may: [`read ${folder}/ws`, `read ${folder}/ws/**/.*`], gated: false },
@@ -228,9 +269,12 @@ describe('code_mode', () => {
 describe('the power of a program', () => {
   it('is that of the session, which no tool of a third party obtains', async () => {
     const session = await opened()
-    const sneak = (name: string, args: object) => session.call({ id: `s${++calls}`, name: 'sneak', arguments: { name, args } })
+    const sneak = (name: string, args: object) =>
+      session.call({ id: `s${++calls}`, name: 'sneak', arguments: { name, args } })
     expect(await sneak('read', { path: 'a.txt' })).toMatchObject({ data: ['CapabilityDenied', null] })
-    expect(await sneak('code_mode', { code: 'return await tools.read({ path: "a.txt" })' })).toMatchObject({ data: ['ProgramFailed', 'CapabilityDenied'] })
+    expect(await sneak('code_mode', { code: 'return await tools.read({ path: "a.txt" })' })).toMatchObject({
+      data: ['ProgramFailed', 'CapabilityDenied'],
+    })
     // And a tool that a program calls has its own power, not that of the program.
     expect(valueOf(await run(session, 'return await tools.sneak({ name: "read", args: { path: "a.txt" } })')))
       .toEqual(['CapabilityDenied', null])

@@ -19,26 +19,34 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const PROXY = 'http://user:password@proxy.example:3128'
 
 describe('the variables of commands', () => {
-  const of = (env: Record<string, string>, commands: ConfigFile['commands'] = {}) => commandEnvironment({ HOME: '/home/u', ...env }, commands)
+  const of = (env: Record<string, string>, commands: ConfigFile['commands'] = {}) =>
+    commandEnvironment({ HOME: '/home/u', ...env }, commands)
 
   it('include those for proxies, certificates and language, and no others of the host', () => {
-    const usual = { HTTPS_PROXY: 'http://proxy.example', no_proxy: 'localhost', SSL_CERT_FILE: '/c.pem', LC_ALL: 'de_DE@euro', TZ: 'UTC' }
+    const usual = {
+      HTTPS_PROXY: 'http://proxy.example', no_proxy: 'localhost', SSL_CERT_FILE: '/c.pem', LC_ALL: 'de_DE@euro',
+      TZ: 'UTC',
+    }
     const { env } = of({ ...usual, AWS_SECRET_ACCESS_KEY: 'x', NODE_OPTIONS: '-r x', GIT_SSH: 'x', MY_NAME: 'x' })
     expect(env).toMatchObject(usual)
     expect(Object.keys(env).filter((name) => /AWS|NODE_OPTIONS|GIT_SSH$|MY_NAME/.test(name))).toEqual([])
   })
 
   it('include what a configuration names or sets, which replaces the value of the host', () => {
-    const { env } = of({ JAVA_HOME: '/j', OTHER: 'x', TZ: 'UTC' }, { env: { pass: ['JAVA_HOME', 'ABSENT'], set: { TZ: 'Europe/Berlin', CI: '1' } } })
+    const { env } = of(
+      { JAVA_HOME: '/j', OTHER: 'x', TZ: 'UTC' },
+      { env: { pass: ['JAVA_HOME', 'ABSENT'], set: { TZ: 'Europe/Berlin', CI: '1' } } },
+    )
     expect(env).toMatchObject({ JAVA_HOME: '/j', TZ: 'Europe/Berlin', CI: '1' })
     expect(env).not.toHaveProperty('OTHER')
     expect(env).not.toHaveProperty('ABSENT')
   })
 
   it.each([
-    ['HTTPS_PROXY', PROXY, true], ['http_proxy', 'user:password@proxy.example:3128', true], ['ALL_PROXY', 'socks5h://u:p@h', true],
-    ['DATABASE_URL', 'postgres://u:p@db/x', true], ['HTTPS_PROXY', 'http://proxy.example:3128', false],
-    ['NPM_CONFIG_REGISTRY', 'https://r.example/@scope', false], ['EMAIL', 'me@example.com', false],
+    ['HTTPS_PROXY', PROXY, true], ['http_proxy', 'user:password@proxy.example:3128', true],
+    ['ALL_PROXY', 'socks5h://u:p@h', true], ['DATABASE_URL', 'postgres://u:p@db/x', true],
+    ['HTTPS_PROXY', 'http://proxy.example:3128', false], ['NPM_CONFIG_REGISTRY', 'https://r.example/@scope', false],
+    ['EMAIL', 'me@example.com', false],
   ])('with a password wait for approval: %s=%s %s', (name, value, isGuarded) => {
     const { env, guarded } = of({ [name]: value }, { env: { pass: [name] } })
     expect([Object.hasOwn(env, name), guarded]).toEqual([!isGuarded, isGuarded ? { [name]: value } : {}])
@@ -67,7 +75,10 @@ describe('a password of a proxy', () => {
     for (const name of ['ls', 'show']) writeFileSync(join(folder, 'bin', name), '#!/bin/sh\nenv\n', { mode: 0o755 })
     const host = await createHost({
       workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, config, trust: 'trusted',
-      env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin`, HOME: join(folder, 'home'), HTTPS_PROXY: PROXY, HTTP_PROXY: 'http://proxy.example' },
+      env: {
+        PATH: `${join(folder, 'bin')}:/usr/bin:/bin`, HOME: join(folder, 'home'), HTTPS_PROXY: PROXY,
+        HTTP_PROXY: 'http://proxy.example',
+      },
     })
     onTestFinished(async () => void await host.close())
     const session = await host.openSession({ approver: { approve: async () => ({ decision: 'once' }) } })
@@ -107,7 +118,8 @@ describe('what commands see behind bubblewrap', needs('bubblewrap'), () => {
       writeFileSync(join(folder, 'home', name), `${name}\n`)
     }
     const host = await createHost({
-      workspace: join(folder, 'work'), home: join(folder, 'home/.bulkhead'), cache: CACHE, config: { commands: { read: ['~/tool'] } },
+      workspace: join(folder, 'work'), home: join(folder, 'home/.bulkhead'), cache: CACHE,
+      config: { commands: { read: ['~/tool'] } },
       env: { PATH: '/usr/bin:/bin', HOME: join(folder, 'home') },
     })
     onTestFinished(async () => void await host.close())
@@ -133,8 +145,12 @@ describe('explain', () => {
     expect(stdout).toContain('  - HTTPS_PROXY, after approval: it has a password\n')
     expect(stdout).not.toMatch(/user:password/)
     const { stdout: json } = await inside([...explain, '--json'], folder)
-    expect((JSON.parse(json) as { environment: object[] }).environment).toContainEqual({ name: 'HTTPS_PROXY', guarded: true })
-    expect((await inside(['explain', 'read', '--args', '{"path":"a"}'], folder)).stdout).not.toContain('Its commands get')
+    expect((JSON.parse(json) as { environment: object[] }).environment).toContainEqual({
+      name: 'HTTPS_PROXY', guarded: true,
+    })
+    expect((await inside(['explain', 'read', '--args', '{"path":"a"}'], folder)).stdout).not.toContain(
+      'Its commands get',
+    )
   })
 
   it('is joined by doctor, which names a variable that commands never get', async () => {

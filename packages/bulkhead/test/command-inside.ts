@@ -4,7 +4,8 @@ import { CACHE, shareVerified } from './cache.ts'
 import { NO_NPM, type Ran } from './command.ts'
 
 /**
- * Runs the command in this process, with its own folder, environment and output. Starting a process takes a second of CPU time,
+ * Runs the command in this process, with its own folder, environment and output. Starting a process takes a second of
+ * CPU time,
  * so tests start one only to test the process itself: signals, pipes, terminals, exit codes. Not reentrant.
  */
 export async function inside(

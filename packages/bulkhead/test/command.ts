@@ -15,7 +15,12 @@ export const NO_NPM = { npm_config_registry: 'http://127.0.0.1:9/', npm_config_g
 /** Runs the command in a process, without a terminal. Its environment is `more`, and a cache of this test run. */
 export async function bulkhead(args: readonly string[], cwd: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), ...args], {
-    cwd, env: { NO_COLOR: '1', HOME: join(cwd, 'home'), XDG_CACHE_HOME: CACHE, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...NO_NPM, ...more }, stdio: ['ignore', 'pipe', 'pipe'],
+    cwd,
+    env: {
+      NO_COLOR: '1', HOME: join(cwd, 'home'), XDG_CACHE_HOME: CACHE,
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...NO_NPM, ...more,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stdout = ''
   let stderr = ''

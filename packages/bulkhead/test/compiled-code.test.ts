@@ -11,7 +11,8 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const cache = () => join(folder, 'cache')
 const own = () => join(cache(), 'bulkhead')
-const run = (...args: readonly string[]) => bulkhead(args, folder, { XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: undefined })
+const run = (...args: readonly string[]) =>
+  bulkhead(args, folder, { XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: undefined })
 /** Loads the least of all commands. */
 const LIGHT = ['completion', '--help']
 const kept = () => readdirSync(join(own(), 'code'), { recursive: true })
@@ -27,7 +28,9 @@ it('compiled code is cached for the next command in a private folder of the user
 it('compiled code is left to Node if its environment variables are set', async () => {
   const dir = join(folder, 'elsewhere')
   await bulkhead(LIGHT, folder, { XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: dir })
-  await bulkhead(LIGHT, folder, { XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: undefined, NODE_DISABLE_COMPILE_CACHE: '1' })
+  await bulkhead(LIGHT, folder, {
+    XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: undefined, NODE_DISABLE_COMPILE_CACHE: '1',
+  })
   expect(readdirSync(folder)).toEqual(['elsewhere'])
 })
 

@@ -20,7 +20,10 @@ const CASES: readonly (readonly [line: string, offered: readonly string[]])[] = 
   ['bulkhead call read --agent ', ['reviewer']],
   ['bulkhead uninstall ', ['greeter']],
   ['bulkhead audit ', ['archive', 'export', 'show', 'tail', 'verify']],
-  ['bulkhead audit tail --', ['--all', '--count', '--help', '--home', '--json', '--no-color', '--quiet', '--session', '--since', '--tool']],
+  [
+    'bulkhead audit tail --',
+    ['--all', '--count', '--help', '--home', '--json', '--no-color', '--quiet', '--session', '--since', '--tool'],
+  ],
   ['bulkhead approvals list --tool gre', ['greet', 'grep']],
   ['bulkhead completion ', ['bash', 'fish', 'zsh']],
   ['bulkhead help pa', ['pack']],
@@ -41,16 +44,29 @@ beforeAll(async () => {
     expect(stderr).toBe('')
     writeFileSync(join(folder, kind), stdout)
   }
-  for (const shell of ['bash', 'zsh', 'fish']) writeFileSync(join(folder, `script.${shell}`), (await inside(['completion', shell], folder)).stdout)
+  for (const shell of ['bash', 'zsh', 'fish'])
+    writeFileSync(join(folder, `script.${shell}`), (await inside(['completion', shell], folder)).stdout)
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
 /** Asks the shell for all cases at once: one line for each, its words sorted. */
-function ask(shell: string, args: readonly string[], script: (line: string) => string, before: string): readonly (readonly string[])[] {
+function ask(
+  shell: string, args: readonly string[], script: (line: string) => string, before: string,
+): readonly (readonly string[])[] {
   const code = [before, ...CASES.map(([line]) => `${script(line)}\necho ===`)].join('\n')
-  const { stdout, stderr, status } = spawnSync(shell, [...args, '-c', code], { cwd: folder, encoding: 'utf8', env: { ...process.env, HOME: join(folder, 'home') } })
+  const { stdout, stderr, status } = spawnSync(shell, [...args, '-c', code], {
+    cwd: folder, encoding: 'utf8', env: { ...process.env, HOME: join(folder, 'home') },
+  })
   expect([status, stderr]).toEqual([0, ''])
-  return stdout.split('===\n').slice(0, -1).map((part) => part.split('\n').filter((word) => word !== '').toSorted())
+  return stdout
+    .split('===\n')
+    .slice(0, -1)
+    .map((part) =>
+      part
+        .split('\n')
+        .filter((word) => word !== '')
+        .toSorted(),
+    )
 }
 
 /** The words of a line; an empty last one if it ends with a space. */
@@ -93,11 +109,18 @@ it('every option in the help of a command is completed, and no other', async () 
   const { stdout } = await inside(['completion', 'fish'], folder)
   for (const [name, { load }] of COMMANDS) {
     const shown = shownOptions(optionsOf(await load())).map(([option]) => option)
-    const offered = stdout.split('\n').filter((line) => new RegExp(`__bulkhead_at ${name}[ ';]`).test(line)).flatMap((line) => / -l ([a-z-]+)/.exec(line)?.[1] ?? [])
+    const offered = stdout
+      .split('\n')
+      .filter((line) => new RegExp(`__bulkhead_at ${name}[ ';]`).test(line))
+      .flatMap((line) => / -l ([a-z-]+)/.exec(line)?.[1] ?? [])
     expect(new Set(offered), name).toEqual(new Set([...shown, 'quiet', 'no-color', 'help']))
   }
 })
 
-it.each([[[], /^Name one shell after "completion": bash, zsh, fish\.\n/], [['bsh'], /Did you mean "bash" or "zsh"\?/]])('refuses %j', async (args, message) => {
-  expect(await inside(['completion', ...args], folder)).toMatchObject({ code: 2, stderr: expect.stringMatching(message) })
+it.each([
+  [[], /^Name one shell after "completion": bash, zsh, fish\.\n/], [['bsh'], /Did you mean "bash" or "zsh"\?/],
+])('refuses %j', async (args, message) => {
+  expect(await inside(['completion', ...args], folder)).toMatchObject({
+    code: 2, stderr: expect.stringMatching(message),
+  })
 })

@@ -37,7 +37,12 @@ const FIXED = `{ "id": "sample",   "env": ["LANG"],
 `
 const verify = async (): Promise<void> => undefined
 /** Members in another order than the file has. */
-const extension = { manifest: JSON.parse(MANIFEST.replace('"name": "KEY", "hosts": ["a.example"]', '"hosts": ["a.example"], "name": "KEY"')) as Manifest, unused: UNUSED }
+const extension = {
+  manifest: JSON.parse(
+    MANIFEST.replace('"name": "KEY", "hosts": ["a.example"]', '"hosts": ["a.example"], "name": "KEY"'),
+  ) as Manifest,
+  unused: UNUSED,
+}
 
 it('removes unused powers from bulkhead.json, and keeps its formatting', async () => {
   writeFileSync(join(folder, 'bulkhead.json'), MANIFEST)
@@ -62,9 +67,15 @@ it('removes them from package.json if the manifest is there', async () => {
 
 it('lists what the code declares, and the file does not', async () => {
   writeFileSync(join(folder, 'bulkhead.json'), '{ "id": "sample", "env": ["HOME"] }')
-  expect(await removeUnused(folder, { ...extension, unused: { ...UNUSED, secrets: [], state: false } }, verify)).toEqual({
-    file: 'bulkhead.json', removed: ['env HOME'],
-    left: ['one: fs.read docs/**', 'one: fs.write out/**', 'one: shell {"cmd":"git","args":["log"]}', 'two: net.hosts *.b.example'],
+  expect(
+    await removeUnused(folder, { ...extension, unused: { ...UNUSED, secrets: [], state: false } }, verify),
+  ).toEqual({
+    file: 'bulkhead.json',
+    removed: ['env HOME'],
+    left: [
+      'one: fs.read docs/**', 'one: fs.write out/**', 'one: shell {"cmd":"git","args":["log"]}',
+      'two: net.hosts *.b.example',
+    ],
   })
   expect(readFileSync(join(folder, 'bulkhead.json'), 'utf8')).toBe('{ "id": "sample" }')
 })
@@ -72,42 +83,69 @@ it('lists what the code declares, and the file does not', async () => {
 it('writes nothing if all is used, and restores the file if the manifest would be invalid', async () => {
   const file = join(folder, 'bulkhead.json')
   writeFileSync(file, MANIFEST)
-  expect(await removeUnused(folder, { ...extension, unused: { tools: new Map(), env: [], secrets: [], state: false } }, verify)).toMatchObject({ removed: [], left: [] })
-  const invalid = async (): Promise<never> => { throw new BulkheadError('ShapeInvalid', 'No tool may reach a.example.') }
+  expect(
+    await removeUnused(
+      folder, { ...extension, unused: { tools: new Map(), env: [], secrets: [], state: false } }, verify,
+    ),
+  ).toMatchObject({ removed: [], left: [] })
+  const invalid = async (): Promise<never> => {
+    throw new BulkheadError('ShapeInvalid', 'No tool may reach a.example.')
+  }
   await expect(removeUnused(folder, extension, invalid)).rejects.toMatchObject({
-    code: 'ShapeInvalid', message: '--fix changed nothing, because bulkhead.json would be invalid: No tool may reach a.example.',
+    code: 'ShapeInvalid',
+    message: '--fix changed nothing, because bulkhead.json would be invalid: No tool may reach a.example.',
   })
   expect(readFileSync(file, 'utf8')).toBe(MANIFEST)
   await expect(removeUnused(join(folder, 'nowhere'), extension, verify)).rejects.toThrow('needs a manifest file')
 })
 
 /** Each runs the whole suite. */
-it.each(thoroughly([], ['whole']))('with the %s suite, --fix keeps what is used, and --live reaches a real host', async () => {
-  const { inside } = await import('./command-inside.ts')
-  let requests = 0
-  const server = createServer(({ headers }, response) => {
-    requests += headers.authorization === 'Bearer real-value' ? 1 : 0
-    response.setHeader('content-type', 'application/json').end('{"live":true}')
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())))
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
-  await inside(['new', 'word-count', '--template', 'tool'], folder)
-  const at = join(folder, 'word-count/bulkhead.json')
-  const manifest = JSON.parse(readFileSync(at, 'utf8')) as { tools: [object] }
-  const tool = { ...manifest.tools[0], mode: 'external', approvalKey: '{path}', requires: { net: { hosts: [host, 'unused.example'] } } }
-  writeFileSync(at, JSON.stringify({ ...manifest, env: ['HOME'], secrets: [{ name: 'API_KEY', hosts: [host] }], tools: [tool] }))
-  writeFileSync(join(folder, 'word-count/index.js'), `export default { tools: { 'word-count': { async execute({ path }, runtime) {
+it.each(thoroughly([], ['whole']))(
+  'with the %s suite, --fix keeps what is used, and --live reaches a real host',
+  async () => {
+    const { inside } = await import('./command-inside.ts')
+    let requests = 0
+    const server = createServer(({ headers }, response) => {
+      requests += headers.authorization === 'Bearer real-value' ? 1 : 0
+      response.setHeader('content-type', 'application/json').end('{"live":true}')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())))
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+    await inside(['new', 'word-count', '--template', 'tool'], folder)
+    const at = join(folder, 'word-count/bulkhead.json')
+    const manifest = JSON.parse(readFileSync(at, 'utf8')) as { tools: [object] }
+    const tool = {
+      ...manifest.tools[0], mode: 'external', approvalKey: '{path}',
+      requires: { net: { hosts: [host, 'unused.example'] } },
+    }
+    writeFileSync(
+      at, JSON.stringify({ ...manifest, env: ['HOME'], secrets: [{ name: 'API_KEY', hosts: [host] }], tools: [tool] }),
+    )
+    writeFileSync(
+      join(folder, 'word-count/index.js'),
+      `export default { tools: { 'word-count': { async execute({ path }, runtime) {
     const key = await runtime.secrets.handle('API_KEY')
     const response = await runtime.net.fetch('http://${host}/x', { headers: { authorization: 'Bearer ' + key } })
     const { live } = await response.json()
     return { path, words: live ? 1 : 0 }
-  } } } }`)
-  expect(await inside(['conformance', 'word-count'], folder)).toMatchObject({ code: 0 })
-  expect(requests).toBe(0)
-  const live = await inside(['conformance', 'word-count', '--live', '--fix', '--json'], folder, { API_KEY: 'real-value' })
-  expect(live).toMatchObject({ code: 0, stderr: 'Removed from bulkhead.json, because no call used it:\n  word-count: net.hosts unused.example\n  env HOME\n' })
-  expect((JSON.parse(live.stdout) as Report).summary.conforms).toBe(true)
-  expect(requests).toBeGreaterThan(50)
-  expect(JSON.parse(readFileSync(at, 'utf8'))).toEqual({ ...manifest, secrets: [{ name: 'API_KEY', hosts: [host] }], tools: [{ ...tool, requires: { net: { hosts: [host] } } }] })
-})
+  } } } }`,
+    )
+    expect(await inside(['conformance', 'word-count'], folder)).toMatchObject({ code: 0 })
+    expect(requests).toBe(0)
+    const live = await inside(['conformance', 'word-count', '--live', '--fix', '--json'], folder, {
+      API_KEY: 'real-value',
+    })
+    expect(live).toMatchObject({
+      code: 0,
+      stderr:
+        'Removed from bulkhead.json, because no call used it:\n  word-count: net.hosts unused.example\n  env HOME\n',
+    })
+    expect((JSON.parse(live.stdout) as Report).summary.conforms).toBe(true)
+    expect(requests).toBeGreaterThan(50)
+    expect(JSON.parse(readFileSync(at, 'utf8'))).toEqual({
+      ...manifest, secrets: [{ name: 'API_KEY', hosts: [host] }],
+      tools: [{ ...tool, requires: { net: { hosts: [host] } } }],
+    })
+  },
+)

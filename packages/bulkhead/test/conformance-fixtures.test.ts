@@ -1,4 +1,6 @@
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Report } from '@bulkhead/conformance'
@@ -18,9 +20,13 @@ function write(path: string, content: unknown): void {
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
 }
 
-const inputSchema = { type: 'object', properties: { text: { type: 'string', maxLength: 40, description: 'A text.' } }, required: ['text'], additionalProperties: false }
+const inputSchema = {
+  type: 'object', properties: { text: { type: 'string', maxLength: 40, description: 'A text.' } }, required: ['text'],
+  additionalProperties: false,
+}
 const tool = (name: string, requires: object, text: string) => ({
-  name, description: `Needs what the fixtures give: ${name}.`, inputSchema, requires, examples: [{ arguments: { text } }],
+  name, description: `Needs what the fixtures give: ${name}.`, inputSchema, requires,
+  examples: [{ arguments: { text } }],
 })
 
 /** Each tool fails unless its fixture is there. `read_table` also declares a host that it never uses. */
@@ -29,12 +35,16 @@ const EXTENSION = {
     id: 'needy', version: '1.0.0', kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0',
     secrets: [{ name: 'CITY_KEY', hosts: ['api.example.com'] }], env: ['CITY_UNITS'],
     tools: [
-      tool('read_table', { fs: { read: ['{workspace}/**'] }, net: { hosts: ['unused.example.com'] } }, 'tables/sales.csv'),
+      tool(
+        'read_table', { fs: { read: ['{workspace}/**'] }, net: { hosts: ['unused.example.com'] } }, 'tables/sales.csv',
+      ),
       tool('city_size', { net: { hosts: ['api.example.com'] } }, 'Lisbon'),
       tool('branch_name', { shell: [{ cmd: 'git', args: ['branch', { wildcard: true }] }] }, '--show-current'),
       tool('translate', { capabilities: ['tools.call'] }, 'hello'),
       tool('ask_size', { capabilities: ['interact'] }, 'How large?'),
-      tool('read_whole', { fs: { read: ['{workspace}', '{ad-hoc}'] }, capabilities: ['tools.call'] }, 'tables/sales.csv'),
+      tool(
+        'read_whole', { fs: { read: ['{workspace}', '{ad-hoc}'] }, capabilities: ['tools.call'] }, 'tables/sales.csv',
+      ),
     ],
   },
   'index.js': `const dataOf = (outcome) => {
@@ -72,7 +82,11 @@ const EXTENSION = {
 
 const FIXTURES = {
   'fixtures/files/tables/sales.csv': 'city,sales\nLisbon,3\n',
-  'fixtures/http.json': { 'api.example.com': [{ method: 'GET', path: '/v1/cities/Lisbon?units=metric', body: { people: { total: 545_000 } } }] },
+  'fixtures/http.json': {
+    'api.example.com': [
+      { method: 'GET', path: '/v1/cities/Lisbon?units=metric', body: { people: { total: 545_000 } } },
+    ],
+  },
   'fixtures/secrets.json': { CITY_KEY: 'key-of-a-test-account', CITY_UNITS: 'metric' },
   'fixtures/commands.json': [{ cmd: 'git', args: ['branch', '--show-current'], stdout: 'main\n' }],
   'fixtures/tools.json': { translator_run: { translated: { text: 'olá' } } },
@@ -88,7 +102,9 @@ const check = async (...args: readonly string[]) => {
 it('tools get files, answers and secrets from the folder fixtures, and fail without them', async () => {
   const { code, report } = await check()
   expect(code).toBe(1)
-  expect(report.checks.find(({ id }) => id === 'call-succeeds')).toMatchObject({ ok: false, evidence: expect.stringMatching(/^read_table: all /) })
+  expect(report.checks.find(({ id }) => id === 'call-succeeds')).toMatchObject({
+    ok: false, evidence: expect.stringMatching(/^read_table: all /),
+  })
   for (const [path, content] of Object.entries(FIXTURES)) write(path, content)
   const { report: { checks, summary }, stderr } = await check('--sarif', 'report.sarif')
   expect(checks.filter(({ ok }) => ok !== true).map(({ id, evidence }) => [id, evidence])).toEqual([
@@ -125,11 +141,15 @@ interface Sarif {
 }
 
 it('a package has no fixtures unless `files` lists them, and then the package itself can be checked', async () => {
-  const packed = async () => (JSON.parse((await inside(['pack', 'needy', '--json'], folder)).stdout) as { readonly files: readonly string[] }).files
+  const packed = async () =>
+    (JSON.parse((await inside(['pack', 'needy', '--json'], folder)).stdout) as { readonly files: readonly string[] })
+      .files
   expect((await packed()).filter((path) => path.startsWith('fixtures'))).toEqual([])
   write('package.json', { name: 'needy', version: '1.0.0', type: 'module', files: ['index.js', 'fixtures'] })
   expect(await packed()).toContain('fixtures/http.json')
-  expect(await inside(['conformance', 'needy-1.0.0.tgz', '--json', '--only', 'call-succeeds'], folder)).toMatchObject({ code: 0 })
+  expect(await inside(['conformance', 'needy-1.0.0.tgz', '--json', '--only', 'call-succeeds'], folder)).toMatchObject({
+    code: 0,
+  })
 })
 
 it('fixtures that cannot be used are refused before anything runs', async () => {
@@ -146,5 +166,7 @@ it('fixtures that cannot be used are refused before anything runs', async () => 
   rmSync(join(folder, 'needy/fixtures/files/link.txt'))
   appendFileSync(join(folder, 'needy/fixtures/http.json'), '!')
   expect(await refused()).toMatch(/^ConfigInvalid fixtures\/http\.json is not JSON/)
-  expect(await inside(['conformance', 'needy', '--budget', '0'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('--budget must be') })
+  expect(await inside(['conformance', 'needy', '--budget', '0'], folder)).toMatchObject({
+    code: 2, stderr: expect.stringContaining('--budget must be'),
+  })
 })

@@ -4,7 +4,10 @@ import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { agree, readConsent } from '../src/cli/review.ts'
 
-const planOf = (verdict: Verdict) => ({ extension: { id: 'weather', version: '2.0.0', digests: { package: 'ab'.repeat(64) } }, verdict }) as unknown as InstallPlan
+const planOf = (verdict: Verdict) =>
+  ({
+    extension: { id: 'weather', version: '2.0.0', digests: { package: 'ab'.repeat(64) } }, verdict,
+  }) as unknown as InstallPlan
 const first = planOf({ kind: 'consent', explicit: false, reasons: ['new'] })
 const wider = planOf({ kind: 'consent', explicit: true, reasons: ['adds net: b.example'] })
 const refused = planOf({ kind: 'refused', message: 'No.' })
@@ -20,7 +23,9 @@ function person(value: boolean | 'gone') {
   return { asked, interactor }
 }
 const outcome = (plan: InstallPlan, over: Partial<Parameters<typeof agree>[1]>) =>
-  agree(plan, { yes: false, accept: undefined, interactor: undefined, ...over }).then(() => 'agreed', (error: unknown) => BulkheadError.from(error).code)
+  agree(plan, { yes: false, accept: undefined, interactor: undefined, ...over }).then(
+    () => 'agreed', (error: unknown) => BulkheadError.from(error).code,
+  )
 
 describe('consent', () => {
   it.each([
@@ -30,12 +35,20 @@ describe('consent', () => {
     ['is not given to added powers by --yes', wider, { yes: true }, 'ConsentRequired'],
     ['is given to added powers by --accept with the digest', wider, { accept: 'ab'.repeat(6) }, 'agreed'],
     ['is not given by the digest of another package', wider, { accept: 'cd'.repeat(6) }, 'ConsentRequired'],
-    ['is not given by another digest, even if none is needed', planOf({ kind: 'silent' }), { accept: 'cd'.repeat(6) }, 'ConsentRequired'],
+    [
+      'is not given by another digest, even if none is needed', planOf({ kind: 'silent' }), { accept: 'cd'.repeat(6) },
+      'ConsentRequired',
+    ],
     ['comes after the refusal of the policy', refused, { accept: 'cd'.repeat(6) }, 'UpdateRefused'],
-    ['cannot override the refusal of the policy', refused, { yes: true, accept: 'ab'.repeat(6), interactor: person(true).interactor }, 'UpdateRefused'],
+    [
+      'cannot override the refusal of the policy', refused,
+      { yes: true, accept: 'ab'.repeat(6), interactor: person(true).interactor }, 'UpdateRefused',
+    ],
   ])('%s', async (_, plan, over, expected) => expect(await outcome(plan, over)).toBe(expected))
 
-  it.each([[true, 'agreed'], [false, 'ConsentRequired'], ['gone', 'ConsentRequired']] as const)('depends on the answer %s', async (value, expected) => {
+  it.each([
+    [true, 'agreed'], [false, 'ConsentRequired'], ['gone', 'ConsentRequired'],
+  ] as const)('depends on the answer %s', async (value, expected) => {
     const { asked, interactor } = person(value)
     expect(await outcome(wider, { yes: true, interactor })).toBe(expected)
     expect(asked).toMatchObject([{ request: { kind: 'Confirm', prompt: expect.stringContaining('weather 2.0.0') } }])

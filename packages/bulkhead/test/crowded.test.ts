@@ -12,6 +12,8 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 it('a start that fails for lack of file descriptors is not blamed on the extension', async () => {
   const fixture = join(import.meta.dirname, 'fixtures/crowded-host.ts')
-  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', 'ulimit -n 256; exec "$0" "$@"', process.execPath, fixture, folder, CACHE])
+  const { stdout } = await promisify(execFile)('/bin/sh', [
+    '-c', 'ulimit -n 256; exec "$0" "$@"', process.execPath, fixture, folder, CACHE,
+  ])
   expect(JSON.parse(stdout)).toEqual(['NoPlaceFree', 'output'])
 })

@@ -32,7 +32,21 @@ const module = (prefix: string) => `export default { tools: { show: { async exec
 
 function writeTool(): string {
   writeFileSync(join(folder, 'a.md'), 'text')
-  return writeExtension(folder, { id: 'show', tools: [{ name: 'show', inputSchema, requires: { fs: { read: ['{workspace}/**'], write: ['{workspace}/out.md'] }, net: { hosts: ['api.example'] } } }] }, module('first'))
+  return writeExtension(
+    folder,
+    {
+      id: 'show',
+      tools: [
+        {
+          name: 'show', inputSchema,
+          requires: {
+            fs: { read: ['{workspace}/**'], write: ['{workspace}/out.md'] }, net: { hosts: ['api.example'] },
+          },
+        },
+      ],
+    },
+    module('first'),
+  )
 }
 
 /** A process and everything that it has printed. */
@@ -42,7 +56,10 @@ class Session {
 
   constructor(...args: readonly string[]) {
     this.child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), 'dev', ...args], {
-      cwd: folder, env: { NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...NO_NPM },
+      cwd: folder,
+      env: {
+        NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...NO_NPM,
+      },
     })
     this.child.once('exit', () => this.child.emit('printed'))
     for (const stream of [this.child.stdout!, this.child.stderr!]) {
@@ -104,7 +121,9 @@ it('calls tools, builds again, and shows what was used and what is declared', as
     const { code, stdout, stderr } = await inside(['dev', './tools/show', '--mode', 'yolo', '--no-store'], folder)
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'first text\nsecond text\n' })
     expect(stderr).toMatch(/^warn: reading$/m)
-    expect(stderr).toMatch(/^show used: fs\.read a\.md, fs\.write out\.md\nshow declares and did not use yet: .*api\.example$/m)
+    expect(stderr).toMatch(
+      /^show used: fs\.read a\.md, fs\.write out\.md\nshow declares and did not use yet: .*api\.example$/m,
+    )
     expect(stderr).toMatch(/^Reloaded show 1\.0\.0\.$/m)
   } finally {
     Object.defineProperty(process, 'stdin', stdin)
@@ -112,9 +131,15 @@ it('calls tools, builds again, and shows what was used and what is declared', as
 })
 
 it('rejects what it cannot work on', async () => {
-  expect(await inside(['dev', '.', '.'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('Name one folder after "dev"') })
-  expect(await inside(['dev', './gone'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "\.\/gone" is not a folder/) })
-  expect(await inside(['dev', '.', '--json'], folder)).toMatchObject({ code: 2, stdout: expect.stringContaining('--json cannot be used') })
+  expect(await inside(['dev', '.', '.'], folder)).toMatchObject({
+    code: 2, stderr: expect.stringContaining('Name one folder after "dev"'),
+  })
+  expect(await inside(['dev', './gone'], folder)).toMatchObject({
+    code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "\.\/gone" is not a folder/),
+  })
+  expect(await inside(['dev', '.', '--json'], folder)).toMatchObject({
+    code: 2, stdout: expect.stringContaining('--json cannot be used'),
+  })
 })
 
 it.each<[string, readonly string[], string]>([
@@ -132,7 +157,9 @@ it.each<[string, readonly string[], string]>([
   ['show { "path": "', [], '"'],
   ['other { "', [], ''],
 ])('completes %j from the schema', (line, completions, part) => {
-  const tools = [{ name: 'show', inputSchema }, { name: 'hide', inputSchema: { type: 'object' } }] as unknown as readonly ToolManifest[]
+  const tools = [
+    { name: 'show', inputSchema }, { name: 'hide', inputSchema: { type: 'object' } },
+  ] as unknown as readonly ToolManifest[]
   expect(complete(line, tools)).toEqual([completions, part])
 })
 

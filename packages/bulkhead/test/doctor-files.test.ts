@@ -23,7 +23,9 @@ function aLink(name: string): void {
 }
 const problems = async (): Promise<readonly Check[]> => {
   const { code, stdout } = await inside(['doctor', '--json'], folder, { PATH: process.env['PATH'] })
-  const found = (JSON.parse(stdout) as { readonly checks: readonly Check[] }).checks.filter(({ status }) => status === 'problem')
+  const found = (JSON.parse(stdout) as { readonly checks: readonly Check[] }).checks.filter(
+    ({ status }) => status === 'problem',
+  )
   expect(code).toBe(found.length > 0 ? 1 : 0)
   return found
 }
@@ -39,10 +41,28 @@ const FAULTS: Readonly<Record<string, readonly [name: string, damage: (name: str
   'a trust root that is not JSON': ['trust-root.json', (name) => write(name, '{')],
   'a store that is no database': ['bulkhead.db', (name) => write(name, 'no database')],
   'a store that is a link': ['bulkhead.db', aLink],
-  'a record of changes that is no database': ['bulkhead.db-undo', async (name) => { await store(); write(name, 'no database') }],
-  'a record of changes that is a folder': ['bulkhead.db-undo', async (name) => { await store(); aFolder(name) }],
+  'a record of changes that is no database': [
+    'bulkhead.db-undo',
+    async (name) => {
+      await store()
+      write(name, 'no database')
+    },
+  ],
+  'a record of changes that is a folder': [
+    'bulkhead.db-undo',
+    async (name) => {
+      await store()
+      aFolder(name)
+    },
+  ],
   'a record of changes without a store': ['bulkhead.db-undo', (name) => write(name, 'no database')],
-  'a call journal that is a folder': ['bulkhead.db-notes-1-1-x', async (name) => { await store(); aFolder(name) }],
+  'a call journal that is a folder': [
+    'bulkhead.db-notes-1-1-x',
+    async (name) => {
+      await store()
+      aFolder(name)
+    },
+  ],
   'unfinished changes in a file': ['changes', aFile],
   'an unfinished change that cannot be read': ['changes/999999999-1-x.committed', aFolder],
   'an unfinished change that is not JSON': ['changes/999999999-1-x.committed', (name) => write(name, '{')],
@@ -58,11 +78,25 @@ const FAULTS: Readonly<Record<string, readonly [name: string, damage: (name: str
   'a cache in a file': ['cache', aFile],
   'data in a file': ['data', aFile],
   'tokens in a file': ['oauth', aFile],
-  'a token that is not JSON': ['oauth/0.json', (name) => { write(name, '{'); chmodSync(join(home(), name), 0o600) }],
-  'a token that others can read': ['oauth/0.json', (name) => { write(name, '{}'); chmodSync(join(home(), name), 0o644) }],
+  'a token that is not JSON': [
+    'oauth/0.json',
+    (name) => {
+      write(name, '{')
+      chmodSync(join(home(), name), 0o600)
+    },
+  ],
+  'a token that others can read': [
+    'oauth/0.json',
+    (name) => {
+      write(name, '{}')
+      chmodSync(join(home(), name), 0o644)
+    },
+  ],
   ...Object.fromEntries(
-    ['bulkhead.lock', 'trust.jsonl', 'trust-root.json', 'tools', 'agents', 'kits', 'guidance', 'changes', 'cache', 'data', 'oauth']
-      .map((name) => [`a link that leads nowhere: ${name}`, [name, aLink] as const]),
+    [
+      'bulkhead.lock', 'trust.jsonl', 'trust-root.json', 'tools', 'agents', 'kits', 'guidance', 'changes', 'cache',
+      'data', 'oauth',
+    ].map((name) => [`a link that leads nowhere: ${name}`, [name, aLink] as const]),
   ),
 }
 

@@ -18,7 +18,8 @@ const COUNTER = `export default { tools: { count: { async execute(_, runtime) {
 
 async function countOnce(store: boolean): Promise<unknown> {
   const host = await createHost({
-    workspace: folder, home: join(folder, 'home'), cache: CACHE, config: IN_THREADS, ...(store ? { store: await openSqliteStore({ file: join(folder, 'host.db') }) } : {}),
+    workspace: folder, home: join(folder, 'home'), cache: CACHE, config: IN_THREADS,
+    ...(store ? { store: await openSqliteStore({ file: join(folder, 'host.db') }) } : {}),
   })
   const session = await host.openSession({ mode: 'yolo' })
   const outcome = await session.call({ id: 'c1', name: 'count', arguments: {} })
@@ -27,7 +28,11 @@ async function countOnce(store: boolean): Promise<unknown> {
 }
 
 it('a tool finds its state after a restart of the host with a durable store', async () => {
-  writeExtension(join(folder, 'home'), { id: 'counter', stateSlot: { slotVersion: '1', schema: { type: 'integer' } }, tools: [{ name: 'count' }] }, COUNTER)
+  writeExtension(
+    join(folder, 'home'),
+    { id: 'counter', stateSlot: { slotVersion: '1', schema: { type: 'integer' } }, tools: [{ name: 'count' }] },
+    COUNTER,
+  )
   expect(await countOnce(true)).toBe(1)
   expect(await countOnce(true)).toBe(2)
   expect(await countOnce(false)).toBe(1)

@@ -26,20 +26,27 @@ async function expectSafe(args: readonly string[], at = folder): Promise<void> {
 }
 
 it('a command that does not exist, and options before a command', async () => {
-  for (const args of [[HOSTILE], [`--${HOSTILE}`], [`-${HOSTILE}`], ['tools', `--${HOSTILE}`], [`--json`, HOSTILE]]) await expectSafe(args)
+  for (const args of [[HOSTILE], [`--${HOSTILE}`], [`-${HOSTILE}`], ['tools', `--${HOSTILE}`], [`--json`, HOSTILE]])
+    await expectSafe(args)
 })
 
 /** They serve until they are ended. */
 const SERVES = new Set(['mcp', 'dev'])
 
 /** A third of the commands. `pnpm soak` tries all of them. */
-const checked = [...COMMANDS.keys()].filter((name) => !SERVES.has(name)).filter((_, index) => index % thoroughly(3, 1) === 0)
+const checked = [...COMMANDS.keys()]
+  .filter((name) => !SERVES.has(name))
+  .filter((_, index) => index % thoroughly(3, 1) === 0)
 it.each(checked)('arguments and options of %s', async (name) => {
   const command = await COMMANDS.get(name)!.load()
   const { operands = {} } = command
   for (const args of [[HOSTILE], [HOSTILE, HOSTILE], [`./${HOSTILE}`]]) await expectSafe([name, ...args])
-  const given = Object.entries(optionsOf(command)).filter(([, { type }]) => type === 'string').map(([option]) => [`--${option}`, HOSTILE])
-  for (const first of [...Object.keys(actionsOf(command)).filter((one) => one !== ''), ...(operands.NAME ? ['read'] : [])]) {
+  const given = Object.entries(optionsOf(command))
+    .filter(([, { type }]) => type === 'string')
+    .map(([option]) => [`--${option}`, HOSTILE])
+  for (const first of [
+    ...Object.keys(actionsOf(command)).filter((one) => one !== ''), ...(operands.NAME ? ['read'] : []),
+  ]) {
     for (const more of [[HOSTILE], ...given]) await expectSafe([name, first, ...more])
   }
   for (const more of given) await expectSafe([name, ...more])
@@ -48,13 +55,17 @@ it.each(checked)('arguments and options of %s', async (name) => {
 it('paths that commands print on success', async () => {
   const place = join(folder, HOSTILE)
   const lines = [
-    ['new', './word-count', '--template', 'tool', '--yes'], ['new', `./${HOSTILE}/other`, '--template', 'tool', '--yes'], ['pack', './word-count', '--out', HOSTILE], ['verify', './word-count'],
-    ['conformance', './word-count', '--only', 'manifest', '--junit', `${HOSTILE}.xml`], ['diff', './word-count', './word-count'],
-    ['publish', './word-count', '--dry-run'], ['install', './word-count', '--yes'], ['uninstall', 'word-count'],
-    ['config', 'set', 'mode', 'ask'], ['config', 'list', '--origin'], ['config', 'get', 'mode', '--origin'], 
-    ['mcp', 'add', 'shop', '--', 'true', HOSTILE], ['mcp', 'remove', 'shop'], ['trust', '--decline'], ['trust', '--status'], ['trust', '--list'],
-    ['trust-root'], ['doctor'], ['tools'], ['agents'], [], ['call', 'write', '--mode', 'yolo', '--args', '{"path":"note.txt","content":"a"}'],
-    ['undo'], ['undo', 'last'], ['audit', 'tail'], ['audit', 'archive', `${HOSTILE}.jsonl`, '--keep', '0'], ['approvals', 'list'], ['explain', 'read'], ['reload'],
+    ['new', './word-count', '--template', 'tool', '--yes'],
+    ['new', `./${HOSTILE}/other`, '--template', 'tool', '--yes'], ['pack', './word-count', '--out', HOSTILE],
+    ['verify', './word-count'], ['conformance', './word-count', '--only', 'manifest', '--junit', `${HOSTILE}.xml`],
+    ['diff', './word-count', './word-count'], ['publish', './word-count', '--dry-run'],
+    ['install', './word-count', '--yes'], ['uninstall', 'word-count'], ['config', 'set', 'mode', 'ask'],
+    ['config', 'list', '--origin'], ['config', 'get', 'mode', '--origin'],
+    ['mcp', 'add', 'shop', '--', 'true', HOSTILE], ['mcp', 'remove', 'shop'], ['trust', '--decline'],
+    ['trust', '--status'], ['trust', '--list'], ['trust-root'], ['doctor'], ['tools'], ['agents'], [],
+    ['call', 'write', '--mode', 'yolo', '--args', '{"path":"note.txt","content":"a"}'], ['undo'], ['undo', 'last'],
+    ['audit', 'tail'], ['audit', 'archive', `${HOSTILE}.jsonl`, '--keep', '0'], ['approvals', 'list'],
+    ['explain', 'read'], ['reload'],
   ]
   for (const args of lines) await expectSafe(args, place)
 })

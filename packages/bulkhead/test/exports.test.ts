@@ -7,8 +7,9 @@ import * as matchers from '../src/testing/vitest.ts'
 
 it('exports exactly the pinned names', () => {
   expect(Object.keys(bulkhead).toSorted()).toEqual([
-    'BulkheadError', 'COMMAND_SAFETY_PATTERNS', 'CORE_VERSION', 'createCommandClassifier', 'createHeadlessInteractor', 'createHost', 'createProgrammaticInteractor', 'createTerminalInteractor',
-    'defineAgent', 'defineTool', 'openKitPrompts', 'openSqliteStore',
+    'BulkheadError', 'COMMAND_SAFETY_PATTERNS', 'CORE_VERSION', 'createCommandClassifier', 'createHeadlessInteractor',
+    'createHost', 'createProgrammaticInteractor', 'createTerminalInteractor', 'defineAgent', 'defineTool',
+    'openKitPrompts', 'openSqliteStore',
   ])
 })
 
@@ -24,7 +25,9 @@ it('imports vitest only for the matchers', () => {
 })
 
 it('needs no optional peer for its types: it takes values of them only, which declarations leave out', () => {
-  const files = globSync('../src/{facade,testing}/**/*.ts', { cwd: import.meta.dirname }).filter((file) => !file.endsWith('testing/vitest.ts'))
+  const files = globSync('../src/{facade,testing}/**/*.ts', { cwd: import.meta.dirname }).filter(
+    (file) => !file.endsWith('testing/vitest.ts'),
+  )
   const typed = files.filter((file) =>
     /^import (?:type|[^'\n]*\btype\b)[^']*'(?:@bulkhead\/bridges\/(?:otel|acp|ai-sdk|langchain)|@opentelemetry\/api|vitest)'/m
       .test(readFileSync(join(import.meta.dirname, file), 'utf8')))

@@ -22,7 +22,9 @@ const call = async (name: string, args: object) => {
   const session = await host.openSession({ mode: 'yolo' })
   return session.call({ id: 'c', name, arguments: args })
 }
-const TEXT = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'], additionalProperties: false }
+const TEXT = {
+  type: 'object', properties: { text: { type: 'string' } }, required: ['text'], additionalProperties: false,
+}
 
 /** Written for stud, with every member of its contract. */
 const studTool = {
@@ -32,7 +34,8 @@ const studTool = {
   name: 'shout', inputSchema: TEXT, outputSchema: { type: 'string' }, executor: 'local', gated: true,
   deriveApprovalKey: ({ text }: { text: string }) => `shout ${text.slice(0, 3)}`,
   async execute({ text }: { text: string }, _host: unknown, signal: AbortSignal) {
-    if (text === '') return { ok: false, error: { class: 'ToolTerminal', code: 'NotFound', context: { message: 'no text' } } }
+    if (text === '')
+      return { ok: false, error: { class: 'ToolTerminal', code: 'NotFound', context: { message: 'no text' } } }
     return { ok: true, value: `${text.toUpperCase()} ${signal instanceof AbortSignal}` }
   },
 } as const
@@ -41,16 +44,24 @@ it('imports the tool contract of stud', async () => {
   await host.register(studTool)
   expect(host.tool('shout')).toMatchObject({ description: 'shout', gated: true, outputSchema: { type: 'string' } })
   expect(await call('shout', { text: 'abcdef' })).toMatchObject({ type: 'output', data: 'ABCDEF true' })
-  expect(await call('shout', { text: '' })).toMatchObject({ metadata: { attempt: 1 }, error: { code: 'NotFound' }, error_text: expect.stringContaining('no text') as string })
+  expect(await call('shout', { text: '' })).toMatchObject({
+    metadata: { attempt: 1 }, error: { code: 'NotFound' }, error_text: expect.stringContaining('no text') as string,
+  })
   expect(await call('shout', { text: 1 })).toMatchObject({ error: { code: 'InputInvalid' } })
   const session = await host.openSession()
-  expect(await session.explain({ id: 'c', name: 'shout', arguments: { text: 'abcdef' } })).toMatchObject({ approvalKey: 'shout abc' })
+  expect(await session.explain({ id: 'c', name: 'shout', arguments: { text: 'abcdef' } })).toMatchObject({
+    approvalKey: 'shout abc',
+  })
   expect(await host.unregister('shout')).toBe(true)
 })
 
 it('checks the contract version of stud, and leaves remote tools to MCP', async () => {
-  await expect(host.register({ ...studTool, contractVersion: '2.0.0' })).rejects.toMatchObject({ code: 'ContractVersionMismatch' })
-  await expect(host.register({ ...studTool, executor: 'remote' } as never)).rejects.toMatchObject({ code: 'ConfigInvalid' })
+  await expect(host.register({ ...studTool, contractVersion: '2.0.0' })).rejects.toMatchObject({
+    code: 'ContractVersionMismatch',
+  })
+  await expect(host.register({ ...studTool, executor: 'remote' } as never)).rejects.toMatchObject({
+    code: 'ConfigInvalid',
+  })
 })
 
 it('imports the tool contract of grida, confined to what it requires', async () => {

@@ -38,7 +38,9 @@ it('every example is a valid command line, and does what it says', async () => {
       const cleaned = line === 'bulkhead new word-count' ? ['new', 'other/word-count'] : args
       const { code, stderr } = await inside(cleaned.map((word) => word === '../shop' ? '.' : word), folder)
       // Without a terminal, a call that needs approval would be denied.
-      expect([name === 'explain' ? 0 : code, stderr.includes('InternalError')], `${line}\n${stderr}`).toEqual([0, false])
+      expect([name === 'explain' ? 0 : code, stderr.includes('InternalError')], `${line}\n${stderr}`).toEqual([
+        0, false,
+      ])
     }
   }
 })
@@ -47,11 +49,16 @@ it('shows examples and the options of every command', async () => {
   const { stdout } = await inside(['tools', '--help'], folder)
   expect(stdout).toMatch(/\n\nExamples\n {2}# .*\n {2}bulkhead tools\n/)
   expect(stdout).toContain('Every command: --quiet, --no-color, --help.')
-  expect((await inside(['--help'], folder)).stdout).toMatch(/--quiet.*--no-color[\s\S]*Exit code: 0 .*1 .*2 for wrong usage/)
+  expect((await inside(['--help'], folder)).stdout).toMatch(
+    /--quiet.*--no-color[\s\S]*Exit code: 0 .*1 .*2 for wrong usage/,
+  )
 })
 
 it.each([
-  ['a value of a fixed list', ['call', 'read', '--mode', 'allow'], /^--mode must be one of ask, allowlist, yolo, not "allow"\. Did you mean "allowlist"\?\n/],
+  [
+    'a value of a fixed list', ['call', 'read', '--mode', 'allow'],
+    /^--mode must be one of ask, allowlist, yolo, not "allow"\. Did you mean "allowlist"\?\n/,
+  ],
   ['an option of every command', ['tools', '--quite'], /^Unknown option '--quite'\. Did you mean "--quiet"\?\n/],
   ['a subcommand', ['audit', 'vrify'], /Did you mean "verify"\?/],
   ['an option without a command', ['--jsn'], /^Unknown option '--jsn'\. Did you mean "--json"\?\n/],

@@ -7,15 +7,18 @@ export interface FaultyHost {
   readonly wrap: (host: VerifiedHost) => VerifiedHost
 }
 
-const sessions = (change: (session: VerifiedSession, host: VerifiedHost) => Partial<VerifiedSession>) => (host: VerifiedHost): VerifiedHost => ({
-  ...host, async openSession(options) {
-    const session = await host.openSession(options)
-    return {
-      call: (call, more) => session.call(call, more), explain: (call) => session.explain(call), close: () => session.close(),
-      ...change(session, host),
-    }
-  },
-})
+const sessions =
+  (change: (session: VerifiedSession, host: VerifiedHost) => Partial<VerifiedSession>) =>
+  (host: VerifiedHost): VerifiedHost => ({
+    ...host,
+    async openSession(options) {
+      const session = await host.openSession(options)
+      return {
+        call: (call, more) => session.call(call, more), explain: (call) => session.explain(call),
+        close: () => session.close(), ...change(session, host),
+      }
+    },
+  })
 const calls = (change: (call: VerifiedCall) => Partial<VerifiedCall>) =>
   sessions((session) => ({ call: (call, options) => session.call({ ...call, ...change(call) }, options) }))
 const outcomes = (change: (outcome: Outcome) => Outcome) =>
@@ -30,42 +33,61 @@ const events = (change: (event: BulkheadEvent) => readonly BulkheadEvent[]) => (
     for (const one of change(event)) listener(one)
   }),
 })
-const options = (change: (options: VerifiedSessionOptions) => VerifiedSessionOptions) => (host: VerifiedHost): VerifiedHost =>
-  ({ ...host, openSession: (given) => host.openSession(change(given)) })
+const options =
+  (change: (options: VerifiedSessionOptions) => VerifiedSessionOptions) =>
+  (host: VerifiedHost): VerifiedHost => ({ ...host, openSession: (given) => host.openSession(change(given)) })
 const approvers = (change: (approver: Approver) => Approver) =>
   options(({ approver, ...rest }) => ({ ...rest, ...(approver && { approver: change(approver) }) }))
 const END = /^ToolInvocation(?:Succeeded|Failed|Cancelled)$/
 
 export const FAULTY_HOSTS: Readonly<Record<string, FaultyHost>> = {
-  'hides a tool': { breaks: ['host-tools'], wrap: (host) => ({ ...host, tools: () => host.tools().filter(({ name }) => name !== 'verify_echo') }) },
+  'hides a tool': {
+    breaks: ['host-tools'],
+    wrap: (host) => ({ ...host, tools: () => host.tools().filter(({ name }) => name !== 'verify_echo') }),
+  },
   'shouts': {
     breaks: ['host-output'],
-    wrap: outcomes((outcome) => outcome.type === 'output' && outcome.metadata.call_id === 'echo' ? { ...outcome, data: { text: 'GRÜSSE' } } : outcome),
+    wrap: outcomes((outcome) =>
+      outcome.type === 'output' && outcome.metadata.call_id === 'echo'
+        ? { ...outcome, data: { text: 'GRÜSSE' } }
+        : outcome,
+    ),
   },
   'rejects calls of unknown tools': {
     breaks: ['host-unknown-tool', 'host-outcome'],
     wrap: outcomes((outcome) => {
-      if (outcome.type === 'error' && outcome.error.code === 'ToolNotRegistered') throw new Error('There is no such tool.')
+      if (outcome.type === 'error' && outcome.error.code === 'ToolNotRegistered')
+        throw new Error('There is no such tool.')
       return outcome
     }),
   },
   'parses strings': {
     breaks: ['host-invalid-arguments'],
-    wrap: calls(({ arguments: args }) => typeof args === 'string' ? { arguments: JSON.parse(args) as unknown } : {}),
+    wrap: calls(({ arguments: args }) => (typeof args === 'string' ? { arguments: JSON.parse(args) as unknown } : {})),
   },
-  'makes up ids': { breaks: ['host-malformed-call'], wrap: calls(({ id }) => id === '' ? { id: 'made-up' } : {}) },
+  'makes up ids': { breaks: ['host-malformed-call'], wrap: calls(({ id }) => (id === '' ? { id: 'made-up' } : {})) },
   'hides messages of tools': { breaks: ['host-tool-error'], wrap: errors(() => ({ error_text: 'It failed.' })) },
-  'knows one class of errors': { breaks: ['host-outcome'], wrap: errors(({ error }) => ({ error: { ...error, class: 'Session' } })) },
-  'ends calls twice': { breaks: ['host-settles-once', 'host-events'], wrap: events((event) => END.test(event.type) ? [event, event] : [event]) },
+  'knows one class of errors': {
+    breaks: ['host-outcome'], wrap: errors(({ error }) => ({ error: { ...error, class: 'Session' } })),
+  },
+  'ends calls twice': {
+    breaks: ['host-settles-once', 'host-events'],
+    wrap: events((event) => (END.test(event.type) ? [event, event] : [event])),
+  },
   'mixes up outcomes': {
     breaks: ['host-settles-once'],
-    wrap: outcomes((outcome) => outcome.metadata.call_id === 'together-3' ? { ...outcome, metadata: { ...outcome.metadata, call_id: 'together-5' } } : outcome),
+    wrap: outcomes((outcome) =>
+      outcome.metadata.call_id === 'together-3'
+        ? { ...outcome, metadata: { ...outcome.metadata, call_id: 'together-5' } }
+        : outcome,
+    ),
   },
   'blames tools for cancelled calls': { breaks: ['host-cancel'], wrap: blaming('ToolCancelled') },
   'ignores time limits': {
     breaks: ['host-deadline', 'host-outcome'],
     wrap: sessions((session) => ({
-      call: (call, { timeoutMs, ...more } = {}) => session.call(call, timeoutMs === 100 ? more : { ...more, ...(timeoutMs !== undefined && { timeoutMs }) }),
+      call: (call, { timeoutMs, ...more } = {}) =>
+        session.call(call, timeoutMs === 100 ? more : { ...more, ...(timeoutMs !== undefined && { timeoutMs }) }),
     })),
   },
   'blames tools for crashes': { breaks: ['host-crash'], wrap: blaming('CompartmentCrashed') },
@@ -75,18 +97,22 @@ export const FAULTY_HOSTS: Readonly<Record<string, FaultyHost>> = {
       let crash: Outcome | undefined
       return {
         async call(call, more) {
-          const outcome = crash ?? await session.call(call, more)
+          const outcome = crash ?? (await session.call(call, more))
           if (outcome.type === 'error' && outcome.error.code === 'CompartmentCrashed') crash = outcome
           return outcome
         },
       }
     }),
   },
-  'emits no decisions': { breaks: ['host-events'], wrap: events((event) => event.type === 'ToolInvocationDecided' ? [] : [event]) },
+  'emits no decisions': {
+    breaks: ['host-events'], wrap: events((event) => (event.type === 'ToolInvocationDecided' ? [] : [event])),
+  },
   'records no ends': {
     breaks: ['host-audit'],
     wrap: (host) => ({
-      ...host, audit: async () => (await host.audit()).filter(({ record }) => !END.test(String((record as { readonly type?: string }).type))),
+      ...host,
+      audit: async () =>
+        (await host.audit()).filter(({ record }) => !END.test(String((record as { readonly type?: string }).type))),
     }),
   },
 
@@ -94,9 +120,12 @@ export const FAULTY_HOSTS: Readonly<Record<string, FaultyHost>> = {
     breaks: ['host-deny', 'host-deny-wins'],
     wrap: options(({ rules = [], ...rest }) => ({ ...rest, rules: rules.filter(({ action }) => action !== 'deny') })),
   },
-  'takes the last rule': { breaks: ['host-deny-wins'], wrap: options(({ rules = [], ...rest }) => ({ ...rest, rules: rules.slice(-1) })) },
+  'takes the last rule': {
+    breaks: ['host-deny-wins'], wrap: options(({ rules = [], ...rest }) => ({ ...rest, rules: rules.slice(-1) })),
+  },
   'ignores what is allowed': {
-    breaks: ['host-allow'], wrap: options(({ rules = [], ...rest }) => ({ ...rest, rules: rules.filter(({ action }) => action !== 'allow') })),
+    breaks: ['host-allow'],
+    wrap: options(({ rules = [], ...rest }) => ({ ...rest, rules: rules.filter(({ action }) => action !== 'allow') })),
   },
   'knows no mode': { breaks: ['host-yolo'], wrap: options((given) => ({ ...given, mode: 'ask' })) },
   'agrees for people who are not there': {
@@ -123,7 +152,9 @@ export const FAULTY_HOSTS: Readonly<Record<string, FaultyHost>> = {
   },
   'asks without arguments': {
     breaks: ['host-question'],
-    wrap: approvers((approver) => ({ approve: (request, signal) => approver.approve({ ...request, argumentsText: '' }, signal) })),
+    wrap: approvers((approver) => ({
+      approve: (request, signal) => approver.approve({ ...request, argumentsText: '' }, signal),
+    })),
   },
   'remembers approvals for everything': {
     breaks: ['host-approval-session'],
@@ -131,7 +162,7 @@ export const FAULTY_HOSTS: Readonly<Record<string, FaultyHost>> = {
       let remembered: ApprovalAnswer | undefined
       return approvers((approver) => ({
         async approve(request, signal) {
-          const answer = remembered ?? await approver.approve(request, signal)
+          const answer = remembered ?? (await approver.approve(request, signal))
           if (answer.decision === 'session') remembered = answer
           return answer
         },
@@ -140,7 +171,9 @@ export const FAULTY_HOSTS: Readonly<Record<string, FaultyHost>> = {
   },
   'knows no ceiling': { breaks: ['host-ceiling'], wrap: options(({ ceiling: _, ...rest }) => rest) },
   'knows no budget': { breaks: ['host-budget'], wrap: options(({ budget: _, ...rest }) => rest) },
-  'explains everything as allowed': { breaks: ['host-explain'], wrap: sessions(() => ({ explain: async () => ({ decision: 'allow' }) })) },
+  'explains everything as allowed': {
+    breaks: ['host-explain'], wrap: sessions(() => ({ explain: async () => ({ decision: 'allow' }) })),
+  },
   'tries calls to explain them': {
     breaks: ['host-explain-quiet'],
     wrap: sessions((session) => ({
@@ -157,7 +190,8 @@ export const FAULTY_HOSTS: Readonly<Record<string, FaultyHost>> = {
     wrap: sessions((session, host) => {
       let isClosed = false
       return {
-        call: async (call, more) => isClosed ? (await host.openSession({})).call(call, more) : session.call(call, more),
+        call: async (call, more) =>
+          isClosed ? (await host.openSession({})).call(call, more) : session.call(call, more),
         close: () => {
           isClosed = true
           return session.close()
@@ -170,7 +204,8 @@ export const FAULTY_HOSTS: Readonly<Record<string, FaultyHost>> = {
     wrap: (host) => {
       let isClosed = false
       return {
-        ...host, async close() {
+        ...host,
+        async close() {
           if (isClosed) throw new Error('It is closed.')
           isClosed = true
           return host.close()
@@ -183,6 +218,7 @@ export const FAULTY_HOSTS: Readonly<Record<string, FaultyHost>> = {
     wrap: (host) => ({ ...host, openSession: (given) => host.openSession(given).catch(() => ({}) as VerifiedSession) }),
   },
   'disposes nothing': {
-    breaks: ['host-phases'], wrap: events((event) => event.type === 'LifecyclePhaseStart' && event.phase === 'dispose' ? [] : [event]),
+    breaks: ['host-phases'],
+    wrap: events((event) => (event.type === 'LifecyclePhaseStart' && event.phase === 'dispose' ? [] : [event])),
   },
 }

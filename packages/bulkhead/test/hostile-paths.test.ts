@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -15,12 +17,15 @@ let session: Session
 beforeAll(async () => {
   top = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-paths-')))
   for (const folder of ['ws/docs', 'ws_evil', 'outside/deep']) mkdirSync(join(top, folder), { recursive: true })
-  for (const file of ['ws_evil/secret.txt', 'outside/secret.txt', 'outside/deep/secret.txt']) writeFileSync(join(top, file), CANARY)
+  for (const file of ['ws_evil/secret.txt', 'outside/secret.txt', 'outside/deep/secret.txt'])
+    writeFileSync(join(top, file), CANARY)
   writeFileSync(join(top, 'ws/docs/mine.txt'), 'mine')
   for (const [name, target] of [
-    ['file-link', '../outside/secret.txt'], ['folder-link', join(top, 'outside')], ['chain', 'folder-link'], ['up', '..'], ['loop', 'loop'],
-    ['dangling', join(top, 'outside/new.txt')], ['root', '/proc/self/root'], ['fds', '/proc/self/fd'], ['device', '/dev/zero'], ['docs/back', '../../ws_evil'],
-  ] as const) symlinkSync(target, join(top, 'ws', name))
+    ['file-link', '../outside/secret.txt'], ['folder-link', join(top, 'outside')], ['chain', 'folder-link'],
+    ['up', '..'], ['loop', 'loop'], ['dangling', join(top, 'outside/new.txt')], ['root', '/proc/self/root'],
+    ['fds', '/proc/self/fd'], ['device', '/dev/zero'], ['docs/back', '../../ws_evil'],
+  ] as const)
+    symlinkSync(target, join(top, 'ws', name))
   execFileSync('mkfifo', [join(top, 'ws/pipe')])
   host = await createHost({ workspace: join(top, 'ws'), home: join(top, 'home'), cache: CACHE, trust: 'declined' })
   session = await host.openSession({ mode: 'yolo' })
@@ -30,8 +35,12 @@ afterAll(async () => {
   rmSync(top, { recursive: true })
 })
 
-const outside = (): unknown[] => ['ws_evil', 'outside', 'outside/deep'].flatMap((folder) =>
-  readdirSync(join(top, folder), { withFileTypes: true }).map((entry) => [entry.name, entry.isFile() ? readFileSync(join(top, folder, entry.name), 'utf8') : '']))
+const outside = (): unknown[] =>
+  ['ws_evil', 'outside', 'outside/deep'].flatMap((folder) =>
+    readdirSync(join(top, folder), { withFileTypes: true }).map((entry) => [
+      entry.name, entry.isFile() ? readFileSync(join(top, folder, entry.name), 'utf8') : '',
+    ]),
+  )
 
 /** Paths that lead out of a folder. */
 const WAYS: readonly (readonly [string, () => string])[] = [
@@ -68,15 +77,23 @@ it.each(WAYS)('no tool leaves its workspace through %s', async (_, way) => {
   const before = outside()
   const path = way()
   for (const [name, args] of [
-    ['read', { path }], ['read', { path, byte_start: 0, byte_end: 10 }], ['edit', { path, old_string: 'canary', new_string: 'cat' }],
-    ['write', { path: path.startsWith('~') || path.startsWith('$') || path.startsWith('file:') ? `../${path}` : path, content: 'gone' }],
+    ['read', { path }], ['read', { path, byte_start: 0, byte_end: 10 }],
+    ['edit', { path, old_string: 'canary', new_string: 'cat' }],
+    [
+      'write',
+      {
+        path: path.startsWith('~') || path.startsWith('$') || path.startsWith('file:') ? `../${path}` : path,
+        content: 'gone',
+      },
+    ],
     ['grep', { pattern: 'canary|root', path }], ['glob', { pattern: '**', path }], ['glob', { pattern: path }],
   ] as const) {
     const outcome = await session.call({ id: crypto.randomUUID(), name, arguments: args })
     const text = JSON.stringify(outcome)
     expect(text).not.toContain(CANARY)
     expect(text).not.toContain('root:x:0:0')
-    if (outcome.type === 'error') expect(REFUSALS.has(outcome.error.code), `${name}: ${outcome.error.code} ${outcome.error_text}`).toBe(true)
+    if (outcome.type === 'error')
+      expect(REFUSALS.has(outcome.error.code), `${name}: ${outcome.error.code} ${outcome.error_text}`).toBe(true)
     // A search may also find nothing.
     else expect(outcome.data, name).toMatchObject({ total: 0 })
   }
@@ -86,7 +103,13 @@ it.each(WAYS)('no tool leaves its workspace through %s', async (_, way) => {
 it('writing or editing a hard link does not change the file outside', async () => {
   linkSync(join(top, 'outside/secret.txt'), join(top, 'ws/hard.txt'))
   const before = outside()
-  expect(await session.call({ id: 'edit', name: 'edit', arguments: { path: 'hard.txt', old_string: 'canary', new_string: 'cat' } })).toMatchObject({ type: 'output' })
-  expect(await session.call({ id: 'write', name: 'write', arguments: { path: 'hard.txt', content: 'mine' } })).toMatchObject({ type: 'output' })
+  expect(
+    await session.call({
+      id: 'edit', name: 'edit', arguments: { path: 'hard.txt', old_string: 'canary', new_string: 'cat' },
+    }),
+  ).toMatchObject({ type: 'output' })
+  expect(
+    await session.call({ id: 'write', name: 'write', arguments: { path: 'hard.txt', content: 'mine' } }),
+  ).toMatchObject({ type: 'output' })
   expect(outside()).toEqual(before)
 })

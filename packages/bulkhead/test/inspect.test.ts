@@ -41,7 +41,12 @@ class Debugger {
   private constructor(socket: WebSocket) {
     this.#socket = socket
     socket.addEventListener('message', ({ data }) => {
-      const { id, result, method, params } = JSON.parse(String(data)) as { id?: number; result: never; method: string; params: Params }
+      const { id, result, method, params } = JSON.parse(String(data)) as {
+        id?: number
+        result: never
+        method: string
+        params: Params
+      }
       if (id === undefined) this.#events.push({ method, params })
       else this.#open.get(id)!(result)
     })
@@ -64,8 +69,10 @@ class Debugger {
   }
 
   event(method: string, wanted: (params: Params) => boolean = () => true): Promise<Params> {
-    return expect.poll(() => this.#events.find((one) => one.method === method && wanted(one.params))?.params, { timeout: 50_000 })
-      .toBeDefined().then(() => this.#events.find((one) => one.method === method && wanted(one.params))!.params)
+    return expect
+      .poll(() => this.#events.find((one) => one.method === method && wanted(one.params))?.params, { timeout: 50_000 })
+      .toBeDefined()
+      .then(() => this.#events.find((one) => one.method === method && wanted(one.params))!.params)
   }
 
   close(): void {
@@ -87,10 +94,17 @@ it('stops at a breakpoint in the written file, and says what is different', WALL
     const client = await Debugger.connect(await address.promise)
     await client.send('Runtime.enable')
     await client.send('Debugger.enable')
-    const { sourceMapURL, scriptId } = await client.event('Debugger.scriptParsed', ({ url }) => url === 'tool://double/index.js')
-    const map = JSON.parse(Buffer.from(sourceMapURL!.split(',')[1]!, 'base64').toString()) as { sources: string[]; sourcesContent: string[] }
+    const { sourceMapURL, scriptId } = await client.event(
+      'Debugger.scriptParsed', ({ url }) => url === 'tool://double/index.js',
+    )
+    const map = JSON.parse(Buffer.from(sourceMapURL!.split(',')[1]!, 'base64').toString()) as {
+      sources: string[]
+      sourcesContent: string[]
+    }
     expect(map).toMatchObject({ sources: [pathToFileURL(join(folder, 'tool/index.ts')).href], sourcesContent: [INDEX] })
-    const { result } = await client.send<{ result: { value: unknown } }>('Runtime.evaluate', { expression: 'typeof process.getBuiltinModule' })
+    const { result } = await client.send<{ result: { value: unknown } }>('Runtime.evaluate', {
+      expression: 'typeof process.getBuiltinModule',
+    })
     expect(result.value).toBe('undefined')
     const { scriptSource } = await client.send<{ scriptSource: string }>('Debugger.getScriptSource', { scriptId })
     const lineNumber = scriptSource.split('\n').findIndex((line) => line.includes('n * 2'))
@@ -98,7 +112,9 @@ it('stops at a breakpoint in the written file, and says what is different', WALL
     yield 'double {"n": 21}\n'
     const { callFrames } = await client.event('Debugger.paused')
     const [{ callFrameId, location }] = callFrames! as [NonNullable<Params['callFrames']>[number]]
-    const value = await client.send<{ result: { value: unknown } }>('Debugger.evaluateOnCallFrame', { callFrameId, expression: 'n' })
+    const value = await client.send<{ result: { value: unknown } }>('Debugger.evaluateOnCallFrame', {
+      callFrameId, expression: 'n',
+    })
     seen.push(location.lineNumber === lineNumber, value.result.value)
     await client.send('Debugger.disable')
     client.close()
@@ -107,16 +123,23 @@ it('stops at a breakpoint in the written file, and says what is different', WALL
   const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!
   Object.defineProperty(process, 'stdin', { value: Readable.from(lines()), configurable: true })
   try {
-    const { code, stdout } = await inside(['dev', './tool', '--inspect', '--mode', 'yolo', '--no-store'], folder, {}, (text) => {
-      said += text
-      const found = /^Debugger listening on (ws:\S+)$/m.exec(said)?.[1]
-      if (found !== undefined) address.resolve(found)
+    const { code, stdout } = await inside(
+      ['dev', './tool', '--inspect', '--mode', 'yolo', '--no-store'], folder, {},
+      (text) => {
+        said += text
+        const found = /^Debugger listening on (ws:\S+)$/m.exec(said)?.[1]
+        if (found !== undefined) address.resolve(found)
+      },
+    )
+    expect({ code, result: JSON.parse(stdout) as unknown, seen }).toEqual({
+      code: 0, result: { doubled: 42 }, seen: [true, 21],
     })
-    expect({ code, result: JSON.parse(stdout) as unknown, seen }).toEqual({ code: 0, result: { doubled: 42 }, seen: [true, 21] })
   } finally {
     Object.defineProperty(process, 'stdin', stdin)
   }
   expect(said).toMatch(/^ToolExecutionFailed too small\n {4}at Object\.execute \(tool\/index\.ts:10:\d+\)$/m)
-  expect(said).toMatch(/^The tool runs with a debugger: .* without a system call filter\. .*Installed tools run as always\.$/m)
+  expect(said).toMatch(
+    /^The tool runs with a debugger: .* without a system call filter\. .*Installed tools run as always\.$/m,
+  )
   expect(said).not.toContain('Walls around')
 })

@@ -19,9 +19,19 @@ const json = async (...args: string[]) => {
   return { code, ...JSON.parse(stdout) as Record<string, unknown> }
 }
 const greet = (version: string, hosts: readonly string[] = []) => {
-  const at = writeExtension(join(folder, 'sources', version), {
-    id: 'greeter', version, tools: [{ name: 'greet', inputSchema: { type: 'object' }, ...(hosts.length > 0 && { requires: { net: { hosts: [...hosts] } }, mode: 'external' as const }) }],
-  }, `export default { tools: { greet: { execute: () => 'hello from ${version}' } } }`)
+  const at = writeExtension(
+    join(folder, 'sources', version),
+    {
+      id: 'greeter', version,
+      tools: [
+        {
+          name: 'greet', inputSchema: { type: 'object' },
+          ...(hosts.length > 0 && { requires: { net: { hosts: [...hosts] } }, mode: 'external' as const }),
+        },
+      ],
+    },
+    `export default { tools: { greet: { execute: () => 'hello from ${version}' } } }`,
+  )
   return at
 }
 const pack = async (version: string, hosts?: readonly string[]) =>
@@ -37,20 +47,31 @@ describe('bulkhead install', () => {
   })
 
   it('installs with --yes, and the tool can be called and verified', async () => {
-    expect(await run('install', greet('1.0.0'), '--yes')).toMatchObject({ code: 0, stdout: 'Installed greeter 1.0.0 in the global layer.\n' })
+    expect(await run('install', greet('1.0.0'), '--yes')).toMatchObject({
+      code: 0, stdout: 'Installed greeter 1.0.0 in the global layer.\n',
+    })
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'hello from 1.0.0\n' })
     const verified = await run('verify')
-    expect(verified).toMatchObject({ code: 0, stdout: expect.stringMatching(/greeter +1\.0\.0 +global +verified +[0-9a-f]{12} +-\nTrust root: .* days old\.\n/) })
-    expect(await run('install', greet('1.0.0'))).toMatchObject({ code: 0, stdout: 'greeter 1.0.0 is already installed.\n' })
+    expect(verified).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/greeter +1\.0\.0 +global +verified +[0-9a-f]{12} +-\nTrust root: .* days old\.\n/),
+    })
+    expect(await run('install', greet('1.0.0'))).toMatchObject({
+      code: 0, stdout: 'greeter 1.0.0 is already installed.\n',
+    })
   })
 
   it('downgrades to a version with more powers with --accept, not with --yes', async () => {
     const older = greet('1.0.0', ['api.example'])
     expect((await run('install', greet('1.1.0'), '--yes')).code).toBe(0)
     const refused = await run('install', older, '--yes')
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/ConsentRequired .*older than the accepted 1\.1\.0.*--accept [0-9a-f]{12}/s)])
+    expect([refused.code, refused.stderr]).toEqual([
+      1, expect.stringMatching(/ConsentRequired .*older than the accepted 1\.1\.0.*--accept [0-9a-f]{12}/s),
+    ])
     const digest = /--accept ([0-9a-f]{12})/.exec(refused.stderr)![1]!
-    expect(await run('install', older, '--accept', digest)).toMatchObject({ code: 0, stdout: 'Installed greeter 1.0.0 in the global layer.\n' })
+    expect(await run('install', older, '--accept', digest)).toMatchObject({
+      code: 0, stdout: 'Installed greeter 1.0.0 in the global layer.\n',
+    })
     expect(await run('tools')).toMatchObject({ stdout: expect.stringContaining('greeter@1.0.0') })
   })
 
@@ -60,22 +81,33 @@ describe('bulkhead install', () => {
     expect(shown).toMatchObject({ code: 0, installed: false, id: 'greeter', verdict: { kind: 'consent' } })
     expect(readdirSync(folder)).not.toContain('home')
     const { digests } = shown
-    expect(await json('install', spec, '--accept', digests.package.slice(0, 12))).toMatchObject({ code: 0, installed: true, accepted: { by: expect.any(String) } })
+    expect(await json('install', spec, '--accept', digests.package.slice(0, 12))).toMatchObject({
+      code: 0, installed: true, accepted: { by: expect.any(String) },
+    })
     // This package needs no consent, but its digest is not the given one.
-    expect(await json('install', greet('1.0.1'), '--accept', digests.package.slice(0, 12))).toMatchObject({ code: 1, error: { code: 'ConsentRequired' } })
+    expect(await json('install', greet('1.0.1'), '--accept', digests.package.slice(0, 12))).toMatchObject({
+      code: 1, error: { code: 'ConsentRequired' },
+    })
     expect(await json('install', greet('1.0.1'))).toMatchObject({ code: 0, installed: true })
   })
 
   it('reads and writes nothing in an untrusted project', async () => {
     mkdirSync(join(folder, '.bulkhead'))
-    expect(await json('install', greet('1.0.0'), '--project', '--yes')).toMatchObject({ code: 1, error: { code: 'ProjectTrustRequired' } })
+    expect(await json('install', greet('1.0.0'), '--project', '--yes')).toMatchObject({
+      code: 1, error: { code: 'ProjectTrustRequired' },
+    })
     expect(readdirSync(join(folder, '.bulkhead'))).toEqual([])
-    expect(await json('install', greet('1.0.0'), '--project', '--yes', '--trust-project')).toMatchObject({ code: 0, layer: 'project' })
+    expect(await json('install', greet('1.0.0'), '--project', '--yes', '--trust-project')).toMatchObject({
+      code: 0, layer: 'project',
+    })
   })
 
   it('keeps a trusted project trusted with the installed extension and nothing else', async () => {
     useThreads(join(folder, 'home/.bulkhead'))
-    writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default { tools: { own: { execute: () => "own" } } }')
+    writeExtension(
+      join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] },
+      'export default { tools: { own: { execute: () => "own" } } }',
+    )
     expect(await run('trust', '--yes')).toMatchObject({ code: 0 })
     expect(await run('install', greet('1.0.0'), '--project', '--yes')).toMatchObject({ code: 0 })
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'hello from 1.0.0\n' })
@@ -85,13 +117,17 @@ describe('bulkhead install', () => {
 
   it('treats a bare name as a package, and explains how to name a folder', async () => {
     mkdirSync(join(folder, 'weather'))
-    expect(await run('install', 'weather')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSource.* To install the folder, use \.\/weather\n/) })
+    expect(await run('install', 'weather')).toMatchObject({
+      code: 1, stderr: expect.stringMatching(/^InstallSource.* To install the folder, use \.\/weather\n/),
+    })
   })
 
   it('reports the fault of a package and the fix', async () => {
     const at = greet('1.0.0')
     writeFileSync(join(at, 'bulkhead.json'), '{}')
-    expect(await run('install', at, '--yes')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ShapeInvalid .*\n {2}cure: \S/) })
+    expect(await run('install', at, '--yes')).toMatchObject({
+      code: 1, stderr: expect.stringMatching(/^ShapeInvalid .*\n {2}cure: \S/),
+    })
   })
 })
 
@@ -100,10 +136,17 @@ describe('bulkhead update and outdated', () => {
     await using registry = await startRegistry('@acme/greeter')
     const from = ['--registry', registry.url]
     registry.publish('1.0.0', await pack('1.0.0'))
-    expect(await json('install', '@acme/greeter@1.0.0', '--yes', ...from)).toMatchObject({ code: 0, source: 'npm:@acme/greeter@1.0.0' })
+    expect(await json('install', '@acme/greeter@1.0.0', '--yes', ...from)).toMatchObject({
+      code: 0, source: 'npm:@acme/greeter@1.0.0',
+    })
     registry.publish('1.0.1', await pack('1.0.1'))
-    expect(await run('outdated', ...from)).toMatchObject({ code: 1, stdout: expect.stringMatching(/ID +PACKAGE +CURRENT +LATEST\ngreeter +@acme\/greeter +1\.0\.0 +1\.0\.1\n/) })
-    expect(await json('update', '--dry-run', ...from)).toMatchObject({ code: 0, updates: [{ updated: false, from: '1.0.0', version: '1.0.1', verdict: { kind: 'silent' } }] })
+    expect(await run('outdated', ...from)).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/ID +PACKAGE +CURRENT +LATEST\ngreeter +@acme\/greeter +1\.0\.0 +1\.0\.1\n/),
+    })
+    expect(await json('update', '--dry-run', ...from)).toMatchObject({
+      code: 0, updates: [{ updated: false, from: '1.0.0', version: '1.0.1', verdict: { kind: 'silent' } }],
+    })
     expect(await run('update', ...from)).toMatchObject({ code: 0, stdout: 'Updated greeter from 1.0.0 to 1.0.1.\n' })
 
     registry.publish('1.1.0', await pack('1.1.0', ['api.example']))
@@ -111,20 +154,42 @@ describe('bulkhead update and outdated', () => {
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/powers +adds net: api\.example[\s\S]*UpdateRefused .*not a new major version.*\n {2}cure: .*policy\.update\.widening/) })
 
     registry.publish('2.0.0', await pack('2.0.0', ['api.example']))
-    const asked = await json('update', '--yes', ...from) as unknown as { updates: { error: { code: string; message: string } }[] }
-    expect(asked).toMatchObject({ code: 1, updates: [{ updated: false, error: { code: 'ConsentRequired', message: expect.stringContaining('adds net: api.example') } }] })
+    const asked = (await json('update', '--yes', ...from)) as unknown as {
+      updates: { error: { code: string; message: string } }[]
+    }
+    expect(asked).toMatchObject({
+      code: 1,
+      updates: [
+        {
+          updated: false, error: { code: 'ConsentRequired', message: expect.stringContaining('adds net: api.example') },
+        },
+      ],
+    })
     const digest = /--accept ([0-9a-f]{12})/.exec(asked.updates[0]!.error.message)![1]!
-    expect(await run('update', 'greeter', '--accept', digest, ...from)).toMatchObject({ code: 0, stdout: 'Updated greeter from 1.0.1 to 2.0.0.\n' })
-    expect(await json('verify')).toMatchObject({ code: 0, extensions: [{ id: 'greeter', version: '2.0.0' }], diagnostics: [] })
+    expect(await run('update', 'greeter', '--accept', digest, ...from)).toMatchObject({
+      code: 0, stdout: 'Updated greeter from 1.0.1 to 2.0.0.\n',
+    })
+    expect(await json('verify')).toMatchObject({
+      code: 0, extensions: [{ id: 'greeter', version: '2.0.0' }], diagnostics: [],
+    })
 
-    expect((await run('uninstall', 'greter')).stderr).toBe('ExtensionNotFound "greter" is not installed in the global layer. Did you mean "greeter"?\n')
-    expect((await run('update', 'greter')).stderr).toBe('ExtensionNotFound "greter" is not installed. Did you mean "greeter"?\n')
+    expect((await run('uninstall', 'greter')).stderr).toBe(
+      'ExtensionNotFound "greter" is not installed in the global layer. Did you mean "greeter"?\n',
+    )
+    expect((await run('update', 'greter')).stderr).toBe(
+      'ExtensionNotFound "greter" is not installed. Did you mean "greeter"?\n',
+    )
     expect(await run('uninstall', 'greeter')).toMatchObject({ code: 0, stdout: 'Uninstalled greeter 2.0.0.\n' })
     expect(await run('outdated')).toMatchObject({ code: 0, stdout: 'Nothing is installed.\n' })
 
     expect(await run('install', greet('1.0.0'), '--yes')).toMatchObject({ code: 0 })
     expect(await run('update', ...from)).toMatchObject({ code: 0 })
-    expect(await run('update', 'greeter', ...from)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "greeter" was installed from folder:greeter, not from a registry\. To update it, run: /) })
+    expect(await run('update', 'greeter', ...from)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^InstallSourceInvalid "greeter" was installed from folder:greeter, not from a registry\. To update it, run: /,
+      ),
+    })
   })
 })
 
@@ -140,7 +205,9 @@ describe("npm's configuration", () => {
     await using registry = await startRegistry('@acme/greeter')
     registry.publish('1.0.0', await pack('1.0.0'))
     npmrc('home', `registry=${registry.url}`)
-    for (const [npm_config_registry, sent] of [[undefined, undefined], [registry.url.slice(0, -1), 'Bearer ours']] as const) {
+    for (const [npm_config_registry, sent] of [
+      [undefined, undefined], [registry.url.slice(0, -1), 'Bearer ours'],
+    ] as const) {
       registry.authorizations.clear()
       const env = { npm_config_registry, BULKHEAD_REGISTRY_TOKEN: 'ours' }
       expect(await inside(['install', '@acme/greeter', '--dry-run'], folder, env)).toMatchObject({ code: 0 })
@@ -153,19 +220,29 @@ describe("npm's configuration", () => {
     registry.publish('1.0.0', await pack('1.0.0'))
     const nowhere = 'http://127.0.0.1:9/'
     npmrc('home', `registry=${nowhere}\n@acme:registry=${registry.url}`)
-    expect(await npm('install', '@acme/greeter', '--dry-run')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^(?!Warning)/) })
-    expect(await npm('install', '@acme/greeter', '--dry-run', '--registry', nowhere)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceUnavailable/) })
-    expect(await npm('install', 'greeter', '--dry-run')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceUnavailable http:\/\/127\.0\.0\.1:9\/greeter/) })
+    expect(await npm('install', '@acme/greeter', '--dry-run')).toMatchObject({
+      code: 0, stderr: expect.stringMatching(/^(?!Warning)/),
+    })
+    expect(await npm('install', '@acme/greeter', '--dry-run', '--registry', nowhere)).toMatchObject({
+      code: 1, stderr: expect.stringMatching(/^InstallSourceUnavailable/),
+    })
+    expect(await npm('install', 'greeter', '--dry-run')).toMatchObject({
+      code: 1, stderr: expect.stringMatching(/^InstallSourceUnavailable http:\/\/127\.0\.0\.1:9\/greeter/),
+    })
 
     npmrc('home', `registry=${nowhere}`)
     npmrc('.', `@acme:registry=${registry.url}`)
     const ignored = { code: 1, stderr: expect.stringMatching(/^Warning: .*\.npmrc is not used, because the project is not trusted\. .*--trust-project\.\nInstallSourceUnavailable/) }
     expect(await npm('install', '@acme/greeter', '--dry-run')).toMatchObject(ignored)
-    expect(await npm('install', '@acme/greeter', '--dry-run', '--project'), 'a project without a layer is not trusted').toMatchObject(ignored)
+    expect(
+      await npm('install', '@acme/greeter', '--dry-run', '--project'), 'a project without a layer is not trusted',
+    ).toMatchObject(ignored)
     expect(await npm('install', '@acme/greeter', '--dry-run', '--trust-project')).toMatchObject({ code: 0 })
     mkdirSync(join(folder, '.bulkhead'))
     expect(await npm('install', '@acme/greeter', '--dry-run')).toMatchObject(ignored)
-    expect(await npm('trust', '--yes')).toMatchObject({ code: 0, stderr: expect.stringMatching(/npm +its \.npmrc installs packages of @acme from http:/) })
+    expect(await npm('trust', '--yes')).toMatchObject({
+      code: 0, stderr: expect.stringMatching(/npm +its \.npmrc installs packages of @acme from http:/),
+    })
     expect(await npm('install', '@acme/greeter', '--yes', '--project')).toMatchObject({ code: 0 })
     expect(await npm('outdated', '--project'), 'an installation keeps the trust').toMatchObject({ code: 0, stderr: '' })
     npmrc('.', `registry=${registry.url}`)
@@ -175,10 +252,14 @@ describe("npm's configuration", () => {
 
 describe('bulkhead uninstall', () => {
   it('names extensions that depend on the removed one', async () => {
-    const storms = writeExtension(join(folder, 'sources'), { id: 'storms', dependsOn: ['greeter'], tools: [{ name: 'storms' }] }, 'export default {}')
+    const storms = writeExtension(
+      join(folder, 'sources'), { id: 'storms', dependsOn: ['greeter'], tools: [{ name: 'storms' }] },
+      'export default {}',
+    )
     for (const spec of [greet('1.0.0'), storms]) expect(await run('install', spec, '--yes')).toMatchObject({ code: 0 })
     expect(await run('uninstall', 'greeter')).toMatchObject({
-      code: 0, stdout: 'Uninstalled greeter 1.0.0.\n', stderr: expect.stringMatching(/DependencyMissing .*in storms\n.*depends on "greeter", which is not installed/),
+      code: 0, stdout: 'Uninstalled greeter 1.0.0.\n',
+      stderr: expect.stringMatching(/DependencyMissing .*in storms\n.*depends on "greeter", which is not installed/),
     })
     expect(await json('uninstall', 'storms')).toMatchObject({ code: 0, uninstalled: true, diagnostics: [] })
   })
@@ -189,16 +270,28 @@ describe('a package that the registry no longer has', () => {
     await using registry = await startRegistry('@acme/greeter')
     await using gone = await startRegistry('@acme/lost')
     registry.publish('1.0.0', await pack('1.0.0'))
-    for (const args of [['new', 'lost', '--template', 'tool'], ['pack', 'lost']]) expect(await run(...args)).toMatchObject({ code: 0 })
+    for (const args of [
+      ['new', 'lost', '--template', 'tool'], ['pack', 'lost'],
+    ])
+      expect(await run(...args)).toMatchObject({ code: 0 })
     gone.publish('0.1.0', readFileSync(join(folder, 'lost-0.1.0.tgz')))
     expect(await run('install', '@acme/lost', '--yes', '--registry', gone.url)).toMatchObject({ code: 0 })
     const from = ['--registry', registry.url]
     expect(await run('install', '@acme/greeter', '--yes', ...from)).toMatchObject({ code: 0 })
-    const lost = { id: 'lost', error: { code: 'InstallSourceInvalid', message: 'The registry has no package "@acme/lost".' } }
+    const lost = {
+      id: 'lost', error: { code: 'InstallSourceInvalid', message: 'The registry has no package "@acme/lost".' },
+    }
     expect(await json('outdated', ...from)).toMatchObject({ code: 1, outdated: [], unknown: [lost] })
     registry.publish('1.0.1', await pack('1.0.1'))
-    expect(await run('outdated', ...from)).toMatchObject({ code: 1, stdout: expect.stringMatching(/greeter .*1\.0\.1\n/), stderr: expect.stringContaining('"@acme/lost"') })
-    expect(await json('update', ...from)).toMatchObject({ code: 1, updates: [{ updated: false, from: '0.1.0', ...lost }, { updated: true, id: 'greeter', version: '1.0.1' }] })
+    expect(await run('outdated', ...from)).toMatchObject({
+      code: 1, stdout: expect.stringMatching(/greeter .*1\.0\.1\n/), stderr: expect.stringContaining('"@acme/lost"'),
+    })
+    expect(await json('update', ...from)).toMatchObject({
+      code: 1,
+      updates: [
+        { updated: false, from: '0.1.0', ...lost }, { updated: true, id: 'greeter', version: '1.0.1' },
+      ],
+    })
     expect(await json('update', 'lost', ...from)).toMatchObject({ code: 1, error: lost.error })
   })
 })
@@ -206,8 +299,12 @@ describe('a package that the registry no longer has', () => {
 describe('bulkhead pack and verify', () => {
   it('create and verify a package', async () => {
     const at = greet('1.0.0')
-    expect(await run('pack', at)).toMatchObject({ code: 0, stdout: expect.stringMatching(/greeter 1\.0\.0[\s\S]*written +.*greeter-1\.0\.0\.tgz/) })
-    expect(await json('verify', 'greeter-1.0.0.tgz')).toMatchObject({ code: 0, verified: true, integrity: 'verified', files: 3 })
+    expect(await run('pack', at)).toMatchObject({
+      code: 0, stdout: expect.stringMatching(/greeter 1\.0\.0[\s\S]*written +.*greeter-1\.0\.0\.tgz/),
+    })
+    expect(await json('verify', 'greeter-1.0.0.tgz')).toMatchObject({
+      code: 0, verified: true, integrity: 'verified', files: 3,
+    })
     expect(await json('verify', at)).toMatchObject({ code: 0, integrity: 'verified' })
     writeFileSync(join(at, 'index.js'), 'changed')
     expect(await json('verify', at)).toMatchObject({ code: 1, error: { code: 'IntegrityFailed' } })
@@ -216,10 +313,17 @@ describe('bulkhead pack and verify', () => {
   it('bundle CommonJS dependencies', async () => {
     useThreads(join(folder, 'home/.bulkhead'))
     const at = greet('1.0.0')
-    writeFileSync(join(at, 'index.js'), `import { word } from 'dep'\nexport default { tools: { greet: { execute: () => word } } }`)
+    writeFileSync(
+      join(at, 'index.js'), `import { word } from 'dep'\nexport default { tools: { greet: { execute: () => word } } }`,
+    )
     mkdirSync(join(at, 'node_modules/dep'), { recursive: true })
-    writeFileSync(join(at, 'node_modules/dep/package.json'), '{ "name": "dep", "version": "1.0.0", "main": "main.cjs" }')
-    writeFileSync(join(at, 'node_modules/dep/main.cjs'), `const { inner } = require('./inner.cjs'); exports.word = require('util').format('bundled %s', inner)`)
+    writeFileSync(
+      join(at, 'node_modules/dep/package.json'), '{ "name": "dep", "version": "1.0.0", "main": "main.cjs" }',
+    )
+    writeFileSync(
+      join(at, 'node_modules/dep/main.cjs'),
+      `const { inner } = require('./inner.cjs'); exports.word = require('util').format('bundled %s', inner)`,
+    )
     writeFileSync(join(at, 'node_modules/dep/inner.cjs'), `exports.inner = 'word'`)
     expect(await json('pack', at)).toMatchObject({ code: 0, bundled: true, leftOut: ['node_modules'] })
     expect(await run('install', './greeter-1.0.0.tgz', '--yes')).toMatchObject({ code: 0 })
@@ -231,13 +335,24 @@ describe('bulkhead pack and verify', () => {
     rmSync(join(at, 'index.js'))
     const manifest = JSON.parse(readFileSync(join(at, 'bulkhead.json'), 'utf8')) as object
     writeFileSync(join(at, 'bulkhead.json'), JSON.stringify({ ...manifest, main: './index.ts' }))
-    writeFileSync(join(at, 'index.ts'), `import { word } from './word.ts'\nexport default { tools: { greet: { execute: (): string => word } } }`)
+    writeFileSync(
+      join(at, 'index.ts'),
+      `import { word } from './word.ts'\nexport default { tools: { greet: { execute: (): string => word } } }`,
+    )
     writeFileSync(join(at, 'word.ts'), `export const word: string = 'typed'`)
     const { code, stdout } = await run('pack', at)
-    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/file +index\.js, \d+ B[\s\S]*left out index\.ts, word\.ts/) })
+    expect({ code, stdout }).toMatchObject({
+      code: 0, stdout: expect.stringMatching(/file +index\.js, \d+ B[\s\S]*left out index\.ts, word\.ts/),
+    })
     expect(await json('verify', 'greeter-1.0.0.tgz')).toMatchObject({ code: 0, files: 4 })
     writeFileSync(join(at, 'word.ts'), 'export const word: = 1')
-    expect(await json('pack', at)).toMatchObject({ code: 1, error: { code: 'CompartmentStartFailed', message: expect.stringMatching(/^word\.ts, line 1, cannot be parsed[\s\S]*word\.ts:1/) } })
+    expect(await json('pack', at)).toMatchObject({
+      code: 1,
+      error: {
+        code: 'CompartmentStartFailed',
+        message: expect.stringMatching(/^word\.ts, line 1, cannot be parsed[\s\S]*word\.ts:1/),
+      },
+    })
   })
 
   it('prefer the ES modules of a dual package, without unused code', async () => {
@@ -246,7 +361,12 @@ describe('bulkhead pack and verify', () => {
     const dual = join(at, 'node_modules/dual')
     mkdirSync(dual, { recursive: true })
     const conditions = { require: './all.cjs', import: './all.js' }
-    writeFileSync(join(dual, 'package.json'), JSON.stringify({ name: 'dual', version: '1.0.0', type: 'module', exports: { '.': conditions, './node': { node: conditions } } }))
+    writeFileSync(
+      join(dual, 'package.json'),
+      JSON.stringify({
+        name: 'dual', version: '1.0.0', type: 'module', exports: { '.': conditions, './node': { node: conditions } },
+      }),
+    )
     const names = Array.from({ length: 500 }, (_, index) => `part${index}`)
     writeFileSync(join(dual, 'all.cjs'), names.map((name) => `exports.${name} = () => 'CommonJS ${name}'\n`).join(''))
     writeFileSync(join(dual, 'all.js'), names.map((name) => `export const ${name} = () => 'module ${name}'\n`).join(''))
@@ -255,7 +375,12 @@ describe('bulkhead pack and verify', () => {
     expect(await run('install', './greeter-1.0.0.tgz', '--yes')).toMatchObject({ code: 0 })
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'module part7 module part8\n' })
     const installed = join(folder, 'home/.bulkhead/installed')
-    const main = readFileSync(join(installed, readdirSync(installed).find((entry) => entry.startsWith('greeter-'))!, 'index.js'), 'utf8')
+    const main = readFileSync(
+      join(
+        installed, readdirSync(installed).find((entry) => entry.startsWith('greeter-'))!, 'index.js',
+      ),
+      'utf8',
+    )
     expect(main.length).toBeLessThan(1_000)
   })
 
@@ -263,12 +388,19 @@ describe('bulkhead pack and verify', () => {
     useThreads(join(folder, 'home/.bulkhead'))
     const at = greet('1.0.0')
     for (const name of ['dual', 'old']) mkdirSync(join(at, 'node_modules', name), { recursive: true })
-    writeFileSync(join(at, 'node_modules/dual/package.json'), JSON.stringify({ name: 'dual', version: '1.0.0', exports: { import: './no.mjs', require: './yes.cjs' } }))
+    writeFileSync(
+      join(at, 'node_modules/dual/package.json'),
+      JSON.stringify({ name: 'dual', version: '1.0.0', exports: { import: './no.mjs', require: './yes.cjs' } }),
+    )
     writeFileSync(join(at, 'node_modules/dual/no.mjs'), `export const copy = 'module'`)
     writeFileSync(join(at, 'node_modules/dual/yes.cjs'), `exports.copy = 'CommonJS'`)
-    writeFileSync(join(at, 'node_modules/old/package.json'), '{ "name": "old", "version": "1.0.0", "main": "main.cjs" }')
+    writeFileSync(
+      join(at, 'node_modules/old/package.json'), '{ "name": "old", "version": "1.0.0", "main": "main.cjs" }',
+    )
     writeFileSync(join(at, 'node_modules/old/main.cjs'), `exports.copy = require('dual').copy`)
-    writeFileSync(join(at, 'index.js'), `import { copy } from 'old'\nexport default { tools: { greet: { execute: () => copy } } }`)
+    writeFileSync(
+      join(at, 'index.js'), `import { copy } from 'old'\nexport default { tools: { greet: { execute: () => copy } } }`,
+    )
     expect(await json('pack', at)).toMatchObject({ code: 0, bundled: true })
     expect(await run('install', './greeter-1.0.0.tgz', '--yes')).toMatchObject({ code: 0 })
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'CommonJS\n' })
@@ -285,11 +417,15 @@ describe('bulkhead pack and verify', () => {
     const installed = join(folder, 'home/.bulkhead/installed')
     const name = readdirSync(installed).find((entry) => entry.startsWith('greeter-'))
     writeFileSync(join(installed, name!, 'index.js'), 'changed')
-    expect(await json('verify')).toMatchObject({ code: 1, diagnostics: [{ code: 'LockMismatch', extensionId: 'greeter' }] })
+    expect(await json('verify')).toMatchObject({
+      code: 1, diagnostics: [{ code: 'LockMismatch', extensionId: 'greeter' }],
+    })
     expect((await run('verify')).stdout).toMatch(/^No installed extension can be used\.\n[\s\S]*error LockMismatch/)
   })
 })
 
 it.each([
   ['install', 'a', 'b'], ['verify', 'a', 'b'], ['update', '--fast'],
-])('wrong usage exits with 2: %s %s', async (...args) => expect(await run(...args.filter((word) => word !== undefined))).toMatchObject({ code: 2, stdout: '' }))
+])('wrong usage exits with 2: %s %s', async (...args) =>
+  expect(await run(...args.filter((word) => word !== undefined))).toMatchObject({ code: 2, stdout: '' }),
+)

@@ -52,7 +52,8 @@ describe('a server that exceeds the memory of its jail', needs('bubblewrap'), ()
     const attempt = (args: JsonObject) => execute(args, { signal, progress: () => undefined })
     for (let count = 0; count < 2; count++) {
       await expect(attempt({ what: 'hold', path: '/tmp/full' })).rejects.toMatchObject({
-        code: 'ServerLost', message: expect.stringMatching(/ended it: it used more than 180 MB of memory\. The next call/),
+        code: 'ServerLost',
+        message: expect.stringMatching(/ended it: it used more than 180 MB of memory\. The next call/),
       })
       expect(servers.status).toMatchObject([{ state: 'unavailable' }])
       expect(await attempt({ what: 'list', path: '/dev/shm' })).toMatchObject({ content: [{ text: '' }] })
@@ -62,9 +63,13 @@ describe('a server that exceeds the memory of its jail', needs('bubblewrap'), ()
   it('is started again also if it is a language server', async () => {
     const servers = new ConfiguredLanguageServers(options())
     opened = servers
-    expect(servers.configure(resolved({ lsp: { test: { ...granting(LANGUAGE, 'greedy'), suffixes: ['.test'] } } }))).toEqual([])
+    expect(
+      servers.configure(resolved({ lsp: { test: { ...granting(LANGUAGE, 'greedy'), suffixes: ['.test'] } } })),
+    ).toEqual([])
     const hover = (line: number) => servers.hover({ path: 'a.test', text: 'one' }, { line, character: 0 }, signal)
-    await expect(hover(1)).rejects.toMatchObject({ code: 'ServerLost', message: expect.stringMatching(/180 MB of memory/) })
+    await expect(hover(1)).rejects.toMatchObject({
+      code: 'ServerLost', message: expect.stringMatching(/180 MB of memory/),
+    })
     expect(await hover(0)).toBe('one')
   })
 })

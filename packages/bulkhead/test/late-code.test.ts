@@ -13,8 +13,13 @@ const HOST = join(import.meta.dirname, 'fixtures/late-code-host.ts')
 const MCP_SERVER = join(import.meta.dirname, '../../bridges/test/mcp/connecting/fixtures/raw-server.js')
 
 it('the host loads all of its code before third-party code runs', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [HOST, folder, MCP_SERVER], { env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, maxBuffer: 2 ** 26 })
-  const { loadedBy, threadsFromDisk } = JSON.parse(stdout) as { readonly loadedBy: Record<string, readonly string[]>; readonly threadsFromDisk: readonly string[] }
+  const { stdout } = await promisify(execFile)(process.execPath, [HOST, folder, MCP_SERVER], {
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, maxBuffer: 2 ** 26,
+  })
+  const { loadedBy, threadsFromDisk } = JSON.parse(stdout) as {
+    readonly loadedBy: Record<string, readonly string[]>
+    readonly threadsFromDisk: readonly string[]
+  }
   const { 'first {}': before = [], ...later } = loadedBy
   expect(threadsFromDisk).toEqual([])
   const packages = new Set(before.map((path) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]))

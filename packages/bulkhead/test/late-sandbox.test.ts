@@ -58,10 +58,13 @@ it('does not blame an extension for missing system resources, and retries', asyn
   const { make } = noting()
   let tries = 0
   const late = lateSandbox(async () => {
-    if (++tries === 1) throw Object.assign(new Error("EMFILE: too many open files, open '/a/module.ts'"), { code: 'EMFILE' })
+    if (++tries === 1)
+      throw Object.assign(new Error("EMFILE: too many open files, open '/a/module.ts'"), { code: 'EMFILE' })
     return make()
   })
-  await expect(late.open(request)).rejects.toMatchObject({ code: 'NoPlaceFree', message: expect.stringContaining('EMFILE') })
+  await expect(late.open(request)).rejects.toMatchObject({
+    code: 'NoPlaceFree', message: expect.stringContaining('EMFILE'),
+  })
   expect(await late.open(request)).toBe(session)
 })
 

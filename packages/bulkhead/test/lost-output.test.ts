@@ -22,7 +22,8 @@ afterEach(() => {
 
 const start = (args: readonly string[], stdout: number | 'pipe', stderr: number | 'pipe') =>
   spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), ...args], {
-    cwd: folder, env: { HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, stdio: ['ignore', stdout, stderr],
+    cwd: folder, env: { HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+    stdio: ['ignore', stdout, stderr],
   })
 
 it.each(
@@ -30,7 +31,9 @@ it.each(
 )('%j reports that standard output cannot be written', async (args) => {
   const child = start(args, unwritable, 'pipe')
   const [stderr, [code]] = await Promise.all([text(child.stderr!), once(child, 'close')])
-  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^Cannot write to standard output: E[A-Z]+: .*\n$/) })
+  expect({ code, stderr }).toEqual({
+    code: 1, stderr: expect.stringMatching(/^Cannot write to standard output: E[A-Z]+: .*\n$/),
+  })
 })
 
 it('an unwritable standard error does not change the exit code', async () => {

@@ -12,7 +12,11 @@ import { CACHE } from './cache.ts'
 
 /** The compiler of TypeScript is a language server. Without bubblewrap it runs without a jail. */
 const TYPESCRIPT = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
-const LSP: ConfigFile['lsp'] = { typescript: { command: [process.execPath, TYPESCRIPT, '--lsp', '--stdio'], ...(!has('bubblewrap') && { jail: false }) } }
+const LSP: ConfigFile['lsp'] = {
+  typescript: {
+    command: [process.execPath, TYPESCRIPT, '--lsp', '--stdio'], ...(!has('bubblewrap') && { jail: false }),
+  },
+}
 
 let folder: string
 let host: Host
@@ -26,7 +30,10 @@ beforeAll(async () => {
     'main.rs': 'fn main() {}\n',
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'work', name), text)
-  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, config: { lsp: LSP }, env: { PATH: process.env['PATH'] } })
+  host = await createHost({
+    workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, config: { lsp: LSP },
+    env: { PATH: process.env['PATH'] },
+  })
 })
 afterAll(async () => {
   await host.close()
@@ -41,19 +48,35 @@ async function ask(args: object, options: SessionOptions = { mode: 'yolo' }, at 
 }
 
 it('answers questions with a real language server', async () => {
-  const definition = { path: 'sum.ts', line: 2, column: 17, text: 'export function sum(a: number, b: number) { return a + b }' }
-  expect(await ask({ action: 'definition', path: 'use.ts', line: 2, query: 'sum' })).toEqual({ locations: [definition], total: 1 })
-  expect(await ask({ action: 'hover', path: 'use.ts', line: 2, column: 47 })).toEqual({ content: expect.stringMatching(/function sum\(a: number, b: number\)[^]*Adds two numbers/) })
+  const definition = {
+    path: 'sum.ts', line: 2, column: 17, text: 'export function sum(a: number, b: number) { return a + b }',
+  }
+  expect(await ask({ action: 'definition', path: 'use.ts', line: 2, query: 'sum' })).toEqual({
+    locations: [definition], total: 1,
+  })
+  expect(await ask({ action: 'hover', path: 'use.ts', line: 2, column: 47 })).toEqual({
+    content: expect.stringMatching(/function sum\(a: number, b: number\)[^]*Adds two numbers/),
+  })
   expect(await ask({ action: 'references', path: 'sum.ts', line: 2, column: 17 })).toMatchObject({
     total: 3, locations: [definition, { path: 'use.ts', line: 1, column: 10 }, { path: 'use.ts', line: 2, column: 47 }],
   })
   expect(await ask({ action: 'symbols', path: 'use.ts' })).toMatchObject({
-    symbols: [{ name: 'sum' }, { name: 'face', kind: 'variable', line: 2, column: 14 }, { name: 'three', line: 2, column: 39 }, { name: 'wrong', line: 3 }],
+    symbols: [
+      { name: 'sum' }, { name: 'face', kind: 'variable', line: 2, column: 14 }, { name: 'three', line: 2, column: 39 },
+      { name: 'wrong', line: 3 },
+    ],
   })
-  expect(await ask({ action: 'workspace_symbols', path: 'use.ts', query: 'wron' })).toMatchObject({ symbols: [{ name: 'wrong', path: 'use.ts', line: 3, column: 14 }] })
+  expect(await ask({ action: 'workspace_symbols', path: 'use.ts', query: 'wron' })).toMatchObject({
+    symbols: [{ name: 'wrong', path: 'use.ts', line: 3, column: 14 }],
+  })
   expect(await ask({ action: 'diagnostics', path: 'use.ts' })).toEqual({
     path: 'use.ts', total: 1,
-    diagnostics: [{ severity: 'error', code: '2322', source: 'ts', message: expect.stringMatching(/not assignable/), line: 3, column: 14, text: 'export const wrong: string = three' }],
+    diagnostics: [
+      {
+        severity: 'error', code: '2322', source: 'ts', message: expect.stringMatching(/not assignable/), line: 3,
+        column: 14, text: 'export const wrong: string = three',
+      },
+    ],
   })
 })
 
@@ -66,7 +89,13 @@ it('names a place outside of the workspace without its text', needs('bubblewrap'
   expect(await ask({ action: 'definition', path: 'sum.ts', line: 2, query: 'number' })).toMatchObject({ total: 0 })
   writeFileSync(join(folder, 'work/array.ts'), 'export const first = [1].at(0)\n')
   expect(await ask({ action: 'definition', path: 'array.ts', line: 1, query: 'at(' })).toEqual({
-    total: 1, locations: [{ path: expect.stringMatching(/^\/.*\/lib\.es2022\.array\.d\.ts$/), outside: true, line: expect.any(Number), column: expect.any(Number) }],
+    total: 1,
+    locations: [
+      {
+        path: expect.stringMatching(/^\/.*\/lib\.es2022\.array\.d\.ts$/), outside: true, line: expect.any(Number),
+        column: expect.any(Number),
+      },
+    ],
   })
 })
 
@@ -75,10 +104,20 @@ it('answers questions about the other roots of a session, each with a server of 
   const path = join(folder, 'other/half.ts')
   const inRoot: SessionOptions = { mode: 'yolo', roots: [join(folder, 'other')] }
   const definition = { path, line: 1, column: 14, text: 'export const half = (a: number) => a / 2' }
-  expect(await ask({ action: 'definition', path, line: 2, query: 'half' }, inRoot)).toEqual({ locations: [definition], total: 1 })
-  expect(await ask({ action: 'symbols', path }, inRoot)).toMatchObject({ symbols: [{ name: 'half', path }, { name: 'one', path }] })
-  expect(await ask({ action: 'workspace_symbols', path, query: 'o' }, inRoot)).toMatchObject({ symbols: [{ name: 'one', path }], total: 1 })
-  expect(await ask({ action: 'symbols', path: join(folder, 'work/sum.ts') }, inRoot)).toMatchObject({ symbols: [{ path: 'sum.ts' }] })
+  expect(await ask({ action: 'definition', path, line: 2, query: 'half' }, inRoot)).toEqual({
+    locations: [definition], total: 1,
+  })
+  expect(await ask({ action: 'symbols', path }, inRoot)).toMatchObject({
+    symbols: [
+      { name: 'half', path }, { name: 'one', path },
+    ],
+  })
+  expect(await ask({ action: 'workspace_symbols', path, query: 'o' }, inRoot)).toMatchObject({
+    symbols: [{ name: 'one', path }], total: 1,
+  })
+  expect(await ask({ action: 'symbols', path: join(folder, 'work/sum.ts') }, inRoot)).toMatchObject({
+    symbols: [{ path: 'sum.ts' }],
+  })
   for (const options of [{}, { adHoc: [join(folder, 'other')] }]) {
     expect(await ask({ action: 'symbols', path }, { mode: 'yolo', ...options })).toMatch(/^CapabilityDenied/)
   }
@@ -89,42 +128,64 @@ it('answers questions about the other roots of a session, each with a server of 
 
 it('says what is wrong with a question', async () => {
   expect(await ask({ action: 'hover', path: 'use.ts' })).toMatch(/^InputInvalid: `hover` needs `line` and `column`/)
-  expect(await ask({ action: 'hover', path: 'use.ts', line: 99, column: 1 })).toMatch(/^InputInvalid: .*Line 99 is past its end/)
-  expect(await ask({ action: 'hover', path: 'use.ts', line: 1, column: 99 })).toMatch(/^InputInvalid: .*Column 99 is past its end/)
-  expect(await ask({ action: 'hover', path: 'use.ts', line: 1, query: 'nothing' })).toMatch(/^InputInvalid: Line 1 of "use\.ts" does not contain "nothing"/)
+  expect(await ask({ action: 'hover', path: 'use.ts', line: 99, column: 1 })).toMatch(
+    /^InputInvalid: .*Line 99 is past its end/,
+  )
+  expect(await ask({ action: 'hover', path: 'use.ts', line: 1, column: 99 })).toMatch(
+    /^InputInvalid: .*Column 99 is past its end/,
+  )
+  expect(await ask({ action: 'hover', path: 'use.ts', line: 1, query: 'nothing' })).toMatch(
+    /^InputInvalid: Line 1 of "use\.ts" does not contain "nothing"/,
+  )
   expect(await ask({ action: 'workspace_symbols', path: 'use.ts' })).toMatch(/^InputInvalid: .*needs a name in `query`/)
   expect(await ask({ action: 'symbols', path: 'missing.ts' })).toMatch(/^NotFound/)
   expect(await ask({ action: 'symbols', path: '/etc/hostname' })).toMatch(/^CapabilityDenied/)
   expect(await ask({ action: 'symbols', path: '.' })).toMatch(/^InputInvalid: "\." is a folder/)
-  expect(await ask({ action: 'symbols', path: 'main.rs' })).toMatch(/^CapabilityUnavailable: No language server .*rust-analyzer/)
+  expect(await ask({ action: 'symbols', path: 'main.rs' })).toMatch(
+    /^CapabilityUnavailable: No language server .*rust-analyzer/,
+  )
 })
 
 it('needs the right to read the whole workspace', async () => {
   const question = { action: 'symbols', path: 'sum.ts' }
   expect(await ask(question, { mode: 'ask' })).toMatchObject({ total: 1 })
-  expect(await ask(question, { mode: 'yolo', rules: [{ permission: 'fs.read', pattern: 'secrets/**', action: 'deny' }] })).toMatch(/^RuleDenied/)
-  expect(await ask(question, { mode: 'yolo', ceiling: { fs: { read: ['{workspace}/docs/**'] } } })).toMatch(/^CapabilityDenied|^CeilingExceeded/)
+  expect(
+    await ask(question, { mode: 'yolo', rules: [{ permission: 'fs.read', pattern: 'secrets/**', action: 'deny' }] }),
+  ).toMatch(/^RuleDenied/)
+  expect(await ask(question, { mode: 'yolo', ceiling: { fs: { read: ['{workspace}/docs/**'] } } })).toMatch(
+    /^CapabilityDenied|^CeilingExceeded/,
+  )
 })
 
 it('does not see files that a rule of the configuration or `.bulkheadignore` denies', needs('Linux'), async () => {
   const work = join(folder, 'ruled')
   mkdirSync(join(work, 'keys'), { recursive: true })
   const files = {
-    'tsconfig.json': '{ "compilerOptions": { "module": "nodenext", "allowImportingTsExtensions": true, "noEmit": true, "types": [] } }',
-    'keys/key.ts': 'export const key = 1\n', 'ignored.ts': 'export const ignored = 1\n', 'open.ts': 'export const open = 1\n',
-    'use.ts': "export { key } from './keys/key.ts'\nexport { ignored } from './ignored.ts'\nexport { open } from './open.ts'\n",
+    'tsconfig.json':
+      '{ "compilerOptions": { "module": "nodenext", "allowImportingTsExtensions": true, "noEmit": true, "types": [] } }',
+    'keys/key.ts': 'export const key = 1\n', 'ignored.ts': 'export const ignored = 1\n',
+    'open.ts': 'export const open = 1\n',
+    'use.ts':
+      "export { key } from './keys/key.ts'\nexport { ignored } from './ignored.ts'\nexport { open } from './open.ts'\n",
     '.bulkheadignore': 'ignored.ts\n',
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(work, name), text)
   const lsp = { typescript: { command: LSP!['typescript']!.command } }
   const config: ConfigFile = { lsp, rules: [{ permission: 'fs.read', pattern: 'keys/**', action: 'deny' }] }
-  const ruled = await createHost({ workspace: work, home: join(folder, 'home'), cache: CACHE, config, env: { PATH: process.env['PATH'] } })
+  const ruled = await createHost({
+    workspace: work, home: join(folder, 'home'), cache: CACHE, config, env: { PATH: process.env['PATH'] },
+  })
   onTestFinished(async () => void await ruled.close())
   const inRuled = (args: object) => ask(args, { mode: 'yolo' }, ruled)
-  expect(await inRuled({ action: 'diagnostics', path: 'use.ts' })).toMatchObject({ total: 2, diagnostics: [{ line: 1 }, { line: 2 }] })
+  expect(await inRuled({ action: 'diagnostics', path: 'use.ts' })).toMatchObject({
+    total: 2, diagnostics: [{ line: 1 }, { line: 2 }],
+  })
   expect(await inRuled({ action: 'workspace_symbols', path: 'use.ts', query: 'key' })).toMatchObject({ total: 0 })
-  expect(await inRuled({ action: 'definition', path: 'use.ts', line: 3, query: 'open' })).toMatchObject({ locations: [{ path: 'open.ts' }] })
-  for (const path of ['keys/key.ts', 'ignored.ts']) expect(await inRuled({ action: 'symbols', path })).toMatch(/^RuleDenied/)
+  expect(await inRuled({ action: 'definition', path: 'use.ts', line: 3, query: 'open' })).toMatchObject({
+    locations: [{ path: 'open.ts' }],
+  })
+  for (const path of ['keys/key.ts', 'ignored.ts'])
+    expect(await inRuled({ action: 'symbols', path })).toMatch(/^RuleDenied/)
 })
 
 const PROBE = `
@@ -159,20 +220,34 @@ it('confines a server to reading the workspace', needs('bubblewrap'), async () =
   writeFileSync(probe, PROBE)
   writeFileSync(secret, 'secret')
   const command = [process.execPath, probe, secret, String((listener.address() as AddressInfo).port)]
-  const config: ConfigFile = { lsp: { probe: { command, suffixes: ['.rs'], requires: { fs: { read: ['{workspace}', join(folder, 'server')] } } } } }
-  const hostile = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, config, env: { PATH: process.env['PATH'], PROBE_SECRET: 'x' } })
+  const config: ConfigFile = {
+    lsp: { probe: { command, suffixes: ['.rs'], requires: { fs: { read: ['{workspace}', join(folder, 'server')] } } } },
+  }
+  const hostile = await createHost({
+    workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, config,
+    env: { PATH: process.env['PATH'], PROBE_SECRET: 'x' },
+  })
   onTestFinished(async () => void await hostile.close())
-  const { content } = await ask({ action: 'hover', path: 'main.rs', line: 1, column: 1 }, { mode: 'yolo' }, hostile) as { content: string }
-  expect(JSON.parse(content)).toEqual({ outside: 'ENOENT', inside: 'done', write: 'EROFS', home: 'done', variable: 'unset', net: 'ECONNREFUSED' })
+  const { content } = (await ask(
+    { action: 'hover', path: 'main.rs', line: 1, column: 1 }, { mode: 'yolo' }, hostile,
+  )) as { content: string }
+  expect(JSON.parse(content)).toEqual({
+    outside: 'ENOENT', inside: 'done', write: 'EROFS', home: 'done', variable: 'unset', net: 'ECONNREFUSED',
+  })
 })
 
 it('works without a server, without the servers of a project that is not trusted, and in another folder', async () => {
   mkdirSync(join(folder, 'work/.bulkhead'))
-  writeFileSync(join(folder, 'work/.bulkhead/config.json'), JSON.stringify({ lsp: { evil: { command: ['touch', 'ran'], suffixes: ['.ts'] } } }))
+  writeFileSync(
+    join(folder, 'work/.bulkhead/config.json'),
+    JSON.stringify({ lsp: { evil: { command: ['touch', 'ran'], suffixes: ['.ts'] } } }),
+  )
   const bare = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, env: {} })
   onTestFinished(async () => void await bare.close())
   expect(await ask({ action: 'symbols', path: 'use.ts' }, { mode: 'yolo' }, bare)).toMatch(/^CapabilityUnavailable: No language server is configured for "use\.ts"\. Install one \(npm install -g typescript-language-server/)
   writeFileSync(join(folder, 'other/only.ts'), 'export const only = 1\n')
   await host.switchWorkspace(join(folder, 'other'))
-  expect(await ask({ action: 'symbols', path: 'only.ts' })).toMatchObject({ symbols: [{ name: 'only', path: 'only.ts' }] })
+  expect(await ask({ action: 'symbols', path: 'only.ts' })).toMatchObject({
+    symbols: [{ name: 'only', path: 'only.ts' }],
+  })
 })

@@ -17,26 +17,42 @@ import { agentWorld } from './agent-world.ts'
 type Body = Record<string, Json>
 
 /** What a strict model sends: null for every argument that it leaves out. */
-const CALL = { name: 'read', arguments: '{"path":"notes.md","offset":null,"limit":null,"byte_start":null,"byte_end":null}' }
+const CALL = {
+  name: 'read', arguments: '{"path":"notes.md","offset":null,"limit":null,"byte_start":null,"byte_end":null}',
+}
 
 /** A model that reads a file in its first answer, and then ends. */
 const respond = ({ previous_response_id: previous }: Body): Json => ({
   id: 'r1', object: 'response',
-  output: [previous === null
-    ? { type: 'function_call', id: 'f1', call_id: 'c1', status: 'completed', ...CALL }
-    : { type: 'message', id: 'm1', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Friday.', annotations: [] }] }],
+  output: [
+    previous === null
+      ? { type: 'function_call', id: 'f1', call_id: 'c1', status: 'completed', ...CALL }
+      : {
+          type: 'message', id: 'm1', role: 'assistant', status: 'completed',
+          content: [{ type: 'output_text', text: 'Friday.', annotations: [] }],
+        },
+  ],
 })
 
-const complete = ({ messages }: Body): readonly Json[] => (messages as readonly Json[]).length > 1
-  ? [{ content: 'Fri' }, { content: 'day.' }]
-  : [
-    { tool_calls: [{ index: 0, id: 'c2', type: 'function', function: { name: CALL.name, arguments: '' } }] },
-    ...[CALL.arguments.slice(0, 9), CALL.arguments.slice(9)].map((part) => ({ tool_calls: [{ index: 0, function: { arguments: part } }] })),
-  ]
+const complete = ({ messages }: Body): readonly Json[] =>
+  (messages as readonly Json[]).length > 1
+    ? [{ content: 'Fri' }, { content: 'day.' }]
+    : [
+        { tool_calls: [{ index: 0, id: 'c2', type: 'function', function: { name: CALL.name, arguments: '' } }] },
+        ...[CALL.arguments.slice(0, 9), CALL.arguments.slice(9)].map((part) => ({
+          tool_calls: [{ index: 0, function: { arguments: part } }],
+        })),
+      ]
 
-const asStream = (deltas: readonly Json[]): string => [
-  ...deltas.map((delta) => JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, delta }] })), '[DONE]',
-].map((chunk) => `data: ${chunk}\n\n`).join('')
+const asStream = (deltas: readonly Json[]): string =>
+  [
+    ...deltas.map((delta) =>
+      JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, delta }] }),
+    ),
+    '[DONE]',
+  ]
+    .map((chunk) => `data: ${chunk}\n\n`)
+    .join('')
 
 let world: Awaited<ReturnType<typeof agentWorld>>
 let host: Host
@@ -94,10 +110,12 @@ describe('the examples of docs/guides/models.md', () => {
 
   it('a model without tool calling', async () => {
     const answers = [
-      '```tool_call\n{"name": "read", \n```', 'Wait.\n<tool_call>{"name": "read", "arguments": {"path": "notes.md"}}</tool_call>', 'Friday.',
+      '```tool_call\n{"name": "read", \n```',
+      'Wait.\n<tool_call>{"name": "read", "arguments": {"path": "notes.md"}}</tool_call>', 'Friday.',
     ]
     const seen: string[] = []
-    const ask = async (messages: readonly { readonly content: string }[]) => answers[seen.push(messages.at(-1)!.content) - 1]!
+    const ask = async (messages: readonly { readonly content: string }[]) =>
+      answers[seen.push(messages.at(-1)!.content) - 1]!
     expect(await answerByText(ask, host, session, 'When?')).toBe('Friday.')
     expect(seen).toEqual(['When?', expect.stringContaining('InvalidJson'), expect.stringContaining('Ship on Friday.')])
   })

@@ -31,7 +31,9 @@ const interactor = {
 beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-neighbours-')))
   const home = join(folder, 'home')
-  writeExtension(home, { id: 'neighbour', tools: [{ name: 'count_words', mode: 'external', requires: requires as never }] }, CODE)
+  writeExtension(
+    home, { id: 'neighbour', tools: [{ name: 'count_words', mode: 'external', requires: requires as never }] }, CODE,
+  )
   host = await createHost({ workspace: folder, home, cache: CACHE, trust: 'declined', config: IN_THREADS })
 })
 afterAll(async () => {
@@ -54,8 +56,12 @@ it('the to-do list and the plan of a session are out of reach for a tool that ca
   const mine = { todos: [{ content: 'mine', status: 'pending' }] }
   expect(await call('todo', mine)).toMatchObject(mine)
   await call('plan', STEPS)
-  for (const [name, args] of [['todo', { todos: [] }], ['plan', { steps: [] }], ['plan', {}], ['plan_exit', {}]] as const) {
-    expect(await through(name, args)).toMatch(/^CapabilityDenied: .*belongs to the session, and "count_words" makes the call.*Hand it back/)
+  for (const [name, args] of [
+    ['todo', { todos: [] }], ['plan', { steps: [] }], ['plan', {}], ['plan_exit', {}],
+  ] as const) {
+    expect(await through(name, args)).toMatch(
+      /^CapabilityDenied: .*belongs to the session, and "count_words" makes the call.*Hand it back/,
+    )
   }
   expect(asked).toEqual([])
   expect(await call('plan')).toMatchObject({ steps: [{ step: 'Write it' }] })
@@ -76,7 +82,9 @@ it('a question names the chain of tools that ask it', async () => {
   const questions = { questions: [{ question: 'Sure?' }] }
   await call('question', questions)
   await through('question', questions)
-  expect(asked.map(({ source }) => source)).toEqual(['extension question', 'count_words → question (extension question)'])
+  expect(asked.map(({ source }) => source)).toEqual([
+    'extension question', 'count_words → question (extension question)',
+  ])
 })
 
 it('the terminal shows the chain', async () => {

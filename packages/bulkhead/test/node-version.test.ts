@@ -11,7 +11,8 @@ let folder: string
 beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-node-')) })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const FAULT = /Bulkhead needs Node 26 or newer, because older versions cannot block the network for a tool\. This is Node (\d+)/
+const FAULT =
+  /Bulkhead needs Node 26 or newer, because older versions cannot block the network for a tool\. This is Node (\d+)/
 
 interface Ran {
   readonly status: number | null
@@ -20,7 +21,10 @@ interface Ran {
 }
 
 const run = (node: string, args: readonly string[], cwd = folder): Ran =>
-  spawnSync(node, args, { cwd, encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] } })
+  spawnSync(node, args, {
+    cwd, encoding: 'utf8',
+    env: { PATH: process.env['PATH'], HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+  })
 
 describe('on a Node version that cannot block the network', () => {
   /** Fakes the version that a program sees. */
@@ -28,12 +32,15 @@ describe('on a Node version that cannot block the network', () => {
   const source = (path: string): string => JSON.stringify(join(packages, path))
 
   it('the sandbox, the host and the library refuse to start, with the reason', () => {
-    const { status, stdout, stderr } = run(process.execPath, ['--no-warnings', '--import', preload, '--input-type=module', '--eval', `
+    const { status, stdout, stderr } = run(process.execPath, [
+      '--no-warnings', '--import', preload, '--input-type=module', '--eval',
+      `
       const refusal = async (start) => { try { await start(); return 'started' } catch (error) { return error.message } }
       console.log(await refusal(async () => (await import(${source('sandbox/src/index.ts')})).createSandbox({ workspace: '/' })))
       console.log(await refusal(async () => (await import(${source('host/src/index.ts')})).createHost({})))
       await import(${source('bulkhead/src/index.ts')})
-    `])
+    `,
+    ])
     expect([status, FAULT.exec(stderr)?.[1]]).toEqual([1, '24'])
     expect(stdout.trimEnd().split('\n').map((line) => FAULT.exec(line)?.[1])).toEqual(['24', '24'])
   })
@@ -46,29 +53,36 @@ const old = ['/usr/local/bin/node', '/usr/bin/node', '/bin/node'].find((path) =>
 })
 
 // Builds three packages.
-describe('on an older Node, as published', { ...runsIf(old !== undefined, 'needs an older Node'), ...ONLY_IN_SOAK }, () => {
-  beforeAll(() => {
-    for (const [name, from] of [['bulkhead', 'bulkhead'], ['@bulkhead/contract', 'contract'], ['@bulkhead/kit', 'kit']] as const) {
-      const to = join(folder, 'node_modules', name)
-      mkdirSync(to, { recursive: true })
-      const { publishConfig, ...manifest } = JSON.parse(readFileSync(join(packages, from, 'package.json'), 'utf8')) as Record<string, object>
-      writeFileSync(join(to, 'package.json'), JSON.stringify({ ...manifest, ...publishConfig }))
-      const built = mkdtempSync(join(folder, 'built-'))
-      const tsdown = join(packages, '../node_modules/.bin/tsdown')
-      const args = ['--config-loader', 'native', '--config', '../../tsdown.shared.ts', '--no-dts', '--out-dir', built]
-      expect(run(tsdown, args, join(packages, from))).toMatchObject({ status: 0 })
-      cpSync(built, join(to, 'dist'), { recursive: true })
-    }
-  })
+describe(
+  'on an older Node, as published', { ...runsIf(old !== undefined, 'needs an older Node'), ...ONLY_IN_SOAK },
+  () => {
+    beforeAll(() => {
+      for (const [name, from] of [
+        ['bulkhead', 'bulkhead'], ['@bulkhead/contract', 'contract'], ['@bulkhead/kit', 'kit'],
+      ] as const) {
+        const to = join(folder, 'node_modules', name)
+        mkdirSync(to, { recursive: true })
+        const { publishConfig, ...manifest } = JSON.parse(
+          readFileSync(join(packages, from, 'package.json'), 'utf8'),
+        ) as Record<string, object>
+        writeFileSync(join(to, 'package.json'), JSON.stringify({ ...manifest, ...publishConfig }))
+        const built = mkdtempSync(join(folder, 'built-'))
+        const tsdown = join(packages, '../node_modules/.bin/tsdown')
+        const args = ['--config-loader', 'native', '--config', '../../tsdown.shared.ts', '--no-dts', '--out-dir', built]
+        expect(run(tsdown, args, join(packages, from))).toMatchObject({ status: 0 })
+        cpSync(built, join(to, 'dist'), { recursive: true })
+      }
+    })
 
-  it('the library names the required version, not a missing builtin', () => {
-    const { status, stderr } = run(old!, ['--input-type=module', '--eval', 'await import("bulkhead")'])
-    expect([status, FAULT.test(stderr)]).toEqual([1, true])
-    expect(stderr).not.toMatch(/ERR_UNKNOWN_BUILTIN_MODULE|SyntaxError/)
-  })
+    it('the library names the required version, not a missing builtin', () => {
+      const { status, stderr } = run(old!, ['--input-type=module', '--eval', 'await import("bulkhead")'])
+      expect([status, FAULT.test(stderr)]).toEqual([1, true])
+      expect(stderr).not.toMatch(/ERR_UNKNOWN_BUILTIN_MODULE|SyntaxError/)
+    })
 
-  it('the command prints the same in one line', () => {
-    const { status, stdout, stderr } = run(old!, [join(folder, 'node_modules/bulkhead/dist/bin.js'), 'tools'])
-    expect([status, stdout, FAULT.test(stderr), stderr.trim().split('\n').length]).toEqual([2, '', true, 1])
-  })
-})
+    it('the command prints the same in one line', () => {
+      const { status, stdout, stderr } = run(old!, [join(folder, 'node_modules/bulkhead/dist/bin.js'), 'tools'])
+      expect([status, stdout, FAULT.test(stderr), stderr.trim().split('\n').length]).toEqual([2, '', true, 1])
+    })
+  },
+)

@@ -7,7 +7,8 @@ import { createLoader, Installer } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  createCommandClassifier, createHeadlessInteractor, createHost, createProgrammaticInteractor, createTerminalInteractor, openSqliteStore, type Host,
+  createCommandClassifier, createHeadlessInteractor, createHost, createProgrammaticInteractor, createTerminalInteractor,
+  openSqliteStore, type Host,
 } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 
@@ -39,13 +40,15 @@ const isRefusedAt = async (make: (options: never) => unknown, options: unknown, 
 
 describe('createHost', () => {
   it.each<Wrong>([
-    [undefined, ''], [{}, '/workspace'], [{ workspace: 5 }, '/workspace'], [{ home: 5 }, '/home'], [{ home: null }, '/home'], [{ trust: 'yes' }, '/trust'],
-    [{ smokeCheck: {} }, '/smokeCheck'], [{ store: {} }, '/store'], [{ env: 'A=1' }, '/env'], [{ runAgent: 'x' }, '/runAgent'],
-    [{ fetchHosts: 'localhost' }, '/fetchHosts'], [{ fetchHosts: [1] }, '/fetchHosts/0'], [{ projectFolder: 1 }, '/projectFolder'],
-    [{ bundledFolder: 1 }, '/bundledFolder'], [{ cache: true }, '/cache'], [{ interactor: () => {} }, '/interactor'], [{ watch: 1 }, '/watch'],
-    [{ config: 'x' }, '/config'], [{ mcp: { root: () => [] } }, '/mcp/root'], [{ workspaces: ['a'] }, '/workspaces'], [{ color: true }, '/color'],
+    [undefined, ''], [{}, '/workspace'], [{ workspace: 5 }, '/workspace'], [{ home: 5 }, '/home'],
+    [{ home: null }, '/home'], [{ trust: 'yes' }, '/trust'], [{ smokeCheck: {} }, '/smokeCheck'],
+    [{ store: {} }, '/store'], [{ env: 'A=1' }, '/env'], [{ runAgent: 'x' }, '/runAgent'],
+    [{ fetchHosts: 'localhost' }, '/fetchHosts'], [{ fetchHosts: [1] }, '/fetchHosts/0'],
+    [{ projectFolder: 1 }, '/projectFolder'], [{ bundledFolder: 1 }, '/bundledFolder'], [{ cache: true }, '/cache'],
+    [{ interactor: () => {} }, '/interactor'], [{ watch: 1 }, '/watch'], [{ config: 'x' }, '/config'],
+    [{ mcp: { root: () => [] } }, '/mcp/root'], [{ workspaces: ['a'] }, '/workspaces'], [{ color: true }, '/color'],
   ])('%j', async (options, path) => {
-    const whole = path === '' || path === '/workspace' ? options : { workspace: folder, ...options as object }
+    const whole = path === '' || path === '/workspace' ? options : { workspace: folder, ...(options as object) }
     await isRefusedAt(createHost, whole, path)
   })
 
@@ -57,16 +60,21 @@ describe('createHost', () => {
 
 describe('openSession', () => {
   it.each<Wrong>([
-    [null, ''], ['ask', ''], [{ mode: 'careful' }, '/mode'], [{ rules: {} }, '/rules'], [{ rules: [5] }, '/rules/0'], [{ rules: [{ permision: 'x', pattern: '*', action: 'deny' }] }, '/rules/0/permision'],
-    [{ budget: { call: 1 } }, '/budget/call'], [{ ceiling: { fss: {} } }, '/ceiling/fss'], [{ ceiling: { fs: { read: 'a' } } }, '/ceiling/fs/read'],
+    [null, ''], ['ask', ''], [{ mode: 'careful' }, '/mode'], [{ rules: {} }, '/rules'], [{ rules: [5] }, '/rules/0'],
+    [{ rules: [{ permision: 'x', pattern: '*', action: 'deny' }] }, '/rules/0/permision'],
+    [{ budget: { call: 1 } }, '/budget/call'], [{ ceiling: { fss: {} } }, '/ceiling/fss'],
+    [{ ceiling: { fs: { read: 'a' } } }, '/ceiling/fs/read'],
     [{ hooks: { beforeCall: () => {} } }, '/hooks/beforeCall'], [{ role: 1 }, '/role'],
-    [{ roles: { allow_bash: 'no' } }, '/roles/allow_bash'], [{ tools: 'read' }, '/tools'], [{ tool: 'read' }, '/tool'], [{ agentic: true }, '/agentic'], [{ interactor: {} }, '/interactor'],
-    [{ interactor: [{}] }, '/interactor'], [{ approver: () => {} }, '/approver'], [{ interactionTimeoutMs: '5' }, '/interactionTimeoutMs'],
-    [{ pause: 1 }, '/pause'], [{ headless: 'x' }, '/headless'], [{ ceiling: 1 }, '/ceiling'], [{ budget: 5 }, '/budget'],
-    [{ budget: { calls: 'ten' } }, '/budget/calls'], [{ workspace: 5 }, '/workspace'], [{ hooks: 5 }, '/hooks'], [{ hooks: [5] }, '/hooks'],
-    [{ hooks: { onToolError: 5 } }, '/hooks/onToolError'], [{ watchdog: {} }, '/watchdog'], [{ watchdog: [() => {}, 5] }, '/watchdog'],
-    [{ stateMachine: { id: 'x' } }, '/stateMachine'], [{ stateMachine: { stage: () => {} } }, '/stateMachine'], [{ guards: () => {} }, '/guards'],
-    [{ budget: { calls: -1 } }, '/budget/calls'], [{ budget: { tokens: -1 } }, '/budget/tokens'], [{ budget: -1 }, '/budget'],
+    [{ roles: { allow_bash: 'no' } }, '/roles/allow_bash'], [{ tools: 'read' }, '/tools'], [{ tool: 'read' }, '/tool'],
+    [{ agentic: true }, '/agentic'], [{ interactor: {} }, '/interactor'], [{ interactor: [{}] }, '/interactor'],
+    [{ approver: () => {} }, '/approver'], [{ interactionTimeoutMs: '5' }, '/interactionTimeoutMs'],
+    [{ pause: 1 }, '/pause'], [{ headless: 'x' }, '/headless'], [{ ceiling: 1 }, '/ceiling'],
+    [{ budget: 5 }, '/budget'], [{ budget: { calls: 'ten' } }, '/budget/calls'], [{ workspace: 5 }, '/workspace'],
+    [{ hooks: 5 }, '/hooks'], [{ hooks: [5] }, '/hooks'], [{ hooks: { onToolError: 5 } }, '/hooks/onToolError'],
+    [{ watchdog: {} }, '/watchdog'], [{ watchdog: [() => {}, 5] }, '/watchdog'],
+    [{ stateMachine: { id: 'x' } }, '/stateMachine'], [{ stateMachine: { stage: () => {} } }, '/stateMachine'],
+    [{ guards: () => {} }, '/guards'], [{ budget: { calls: -1 } }, '/budget/calls'],
+    [{ budget: { tokens: -1 } }, '/budget/tokens'], [{ budget: -1 }, '/budget'],
     [{ interactionTimeoutMs: 0 }, '/interactionTimeoutMs'],
     [{ guards: [{ id: 'x' }] }, '/guards/0'], [{ signal: new AbortController() }, '/signal'],
   ])('%j', async (options, path) => {
@@ -82,29 +90,55 @@ const DESCRIPTOR = { id: 'x', manifest: { tools: [] }, code: {} }
 describe('the exported factories', () => {
   it.each<readonly [name: string, make: (options: never) => unknown, ...Wrong]>([
     ['openSqliteStore', openSqliteStore, undefined, ''], ['openSqliteStore', openSqliteStore, {}, '/file'],
-    ['openSqliteStore', openSqliteStore, { file: 5 }, '/file'], ['openSqliteStore', openSqliteStore, { file: 'x.db', maxBytes: '1' }, '/maxBytes'],
+    ['openSqliteStore', openSqliteStore, { file: 5 }, '/file'],
+    ['openSqliteStore', openSqliteStore, { file: 'x.db', maxBytes: '1' }, '/maxBytes'],
     ['createLoader', createLoader, null, ''], ['createLoader', createLoader, {}, '/coreVersion'],
     ['createLoader', createLoader, { coreVersion: '1.0.0', roots: {}, bundled: [] }, '/roots/global'],
     ['createLoader', createLoader, { coreVersion: '1.0.0', roots: { global: 5 }, bundled: [] }, '/roots/global'],
     ['createLoader', createLoader, { coreVersion: '1.0.0', roots: { global: null }, bundled: 5 }, '/bundled'],
-    ['createLoader', createLoader, { coreVersion: '1.0.0', roots: { global: null }, bundled: [], limits: { files: '5' } }, '/limits/files'],
+    [
+      'createLoader', createLoader,
+      { coreVersion: '1.0.0', roots: { global: null }, bundled: [], limits: { files: '5' } }, '/limits/files',
+    ],
     ['Installer', (options) => new Installer(options), {}, '/loader'],
-    ['createSandbox', createSandbox, {}, '/workspace'], ['createSandbox', createSandbox, { workspace: '/x', idleMs: 'long' }, '/idleMs'],
-    ['createSandbox', createSandbox, { workspace: '/x', idleMs: -1 }, '/idleMs'], ['createSandbox', createSandbox, { workspace: '/x', spares: { thread: 1e9 } }, '/spares/thread'],
-    ['createSandbox', createSandbox, { workspace: '/x', spares: { process: -1 } }, '/spares/process'], ['createSandbox', createSandbox, { workspace: '/x', most: { hulls: 0.5 } }, '/most/hulls'],
-    ['createLoader', createLoader, { coreVersion: '1.0.0', roots: { global: null }, bundled: [], limits: { files: -1 } }, '/limits/files'],
-    ['createSandbox', createSandbox, { workspace: '/x', most: 5 }, '/most'], ['createSandbox', createSandbox, { workspace: '/x', os: true }, '/os'],
+    ['createSandbox', createSandbox, {}, '/workspace'],
+    ['createSandbox', createSandbox, { workspace: '/x', idleMs: 'long' }, '/idleMs'],
+    ['createSandbox', createSandbox, { workspace: '/x', idleMs: -1 }, '/idleMs'],
+    ['createSandbox', createSandbox, { workspace: '/x', spares: { thread: 1e9 } }, '/spares/thread'],
+    ['createSandbox', createSandbox, { workspace: '/x', spares: { process: -1 } }, '/spares/process'],
+    ['createSandbox', createSandbox, { workspace: '/x', most: { hulls: 0.5 } }, '/most/hulls'],
+    [
+      'createLoader', createLoader,
+      { coreVersion: '1.0.0', roots: { global: null }, bundled: [], limits: { files: -1 } }, '/limits/files',
+    ],
+    ['createSandbox', createSandbox, { workspace: '/x', most: 5 }, '/most'],
+    ['createSandbox', createSandbox, { workspace: '/x', os: true }, '/os'],
     ['createSandbox', createSandbox, { workspace: '/x', operator: { path: '/bin' } }, '/operator/path'],
     ['createHost of the core', createCore, {}, '/report'],
     ['conform', conform, undefined, ''], ['conform', conform, { extension: DESCRIPTOR }, '/sandbox'],
-    ['conform', conform, { extension: { ...DESCRIPTOR, manifest: {} }, sandbox: { open: () => {} }, workspace: '/x' }, '/extension/manifest/tools'],
-    ['conform', conform, { extension: DESCRIPTOR, sandbox: { open: () => {} }, workspace: '/x', config: 'x' }, '/config'],
-    ['createHeadlessInteractor', createHeadlessInteractor, {}, '/report'], ['createHeadlessInteractor', createHeadlessInteractor, null, '/report'],
-    ['createTerminalInteractor', createTerminalInteractor, null, ''], ['createTerminalInteractor', createTerminalInteractor, {}, '/input'],
+    [
+      'conform', conform, { extension: { ...DESCRIPTOR, manifest: {} }, sandbox: { open: () => {} }, workspace: '/x' },
+      '/extension/manifest/tools',
+    ],
+    [
+      'conform', conform, { extension: DESCRIPTOR, sandbox: { open: () => {} }, workspace: '/x', config: 'x' },
+      '/config',
+    ],
+    ['createHeadlessInteractor', createHeadlessInteractor, {}, '/report'],
+    ['createHeadlessInteractor', createHeadlessInteractor, null, '/report'],
+    ['createTerminalInteractor', createTerminalInteractor, null, ''],
+    ['createTerminalInteractor', createTerminalInteractor, {}, '/input'],
     ['createTerminalInteractor', createTerminalInteractor, { input: process.stdin, output: 'stderr' }, '/output'],
-    ['createCommandClassifier', createCommandClassifier, 'rm', '/patterns'], ['createCommandClassifier', createCommandClassifier, [/rm/], '/patterns/0/id'],
-    ['createCommandClassifier', createCommandClassifier, [{ id: 'x', pattern: /rm/, severity: 'critical' }], '/patterns/0/pattern'],
-    ['createCommandClassifier', createCommandClassifier, [{ id: 'x', pattern: 'rm', severity: 'bad' }], '/patterns/0/severity'],
+    ['createCommandClassifier', createCommandClassifier, 'rm', '/patterns'],
+    ['createCommandClassifier', createCommandClassifier, [/rm/], '/patterns/0/id'],
+    [
+      'createCommandClassifier', createCommandClassifier, [{ id: 'x', pattern: /rm/, severity: 'critical' }],
+      '/patterns/0/pattern',
+    ],
+    [
+      'createCommandClassifier', createCommandClassifier, [{ id: 'x', pattern: 'rm', severity: 'bad' }],
+      '/patterns/0/severity',
+    ],
   ])('%s with %4$s', async (_, make, options, path) => {
     await isRefusedAt(make, options, path)
   })
@@ -123,7 +157,9 @@ describe('the exported factories', () => {
     const person = createProgrammaticInteractor()
     await isRefusedAt((listener) => person.onQuestion(listener), undefined, '/listener')
     const request = { kind: 'Ask', prompt: '?' } as const
-    const answer = person.interact({ correlationId: 'a', issuedAt: '', source: 'host', request }, new AbortController().signal)
+    const answer = person.interact(
+      { correlationId: 'a', issuedAt: '', source: 'host', request }, new AbortController().signal,
+    )
     await isRefusedAt((response) => person.answer('a', response), undefined, '/response')
     await isRefusedAt((response) => person.answer('a', response), 'yes', '/response')
     await isRefusedAt((response) => person.answer('a', response), { value: 'yes' }, '/response/status')
@@ -133,19 +169,29 @@ describe('the exported factories', () => {
   })
 
   it.each<readonly [name: string, ask: (of: Host, given: never) => unknown, ...Wrong]>([
-    ['approvals.list', (of, filter) => of.approvals.list(filter), null, ''], ['approvals.list', (of, filter) => of.approvals.list(filter), { workspace: 5 }, '/workspace'],
-    ['approvals.revoke', (of, filter) => of.approvals.revoke(filter), undefined, ''], ['approvals.revoke', (of, filter) => of.approvals.revoke(filter), { tol: 'write' }, '/tol'],
-    ['register', (of, tools) => of.register(tools), undefined, '/tools/0'], ['register', (of, tools) => of.register(tools), ['x'], '/tools/0'],
-    ['reload', (of, request) => of.reload(request), null, ''], ['reload', (of, request) => of.reload(request), { extensions: 'read' }, '/extensions'],
-    ['switchWorkspace', (of, options) => of.switchWorkspace(folder, options), null, ''], ['switchWorkspace', (of, options) => of.switchWorkspace(folder, options), { trust: 'yes' }, '/trust'],
-    ['mcp.connect', (of, names) => of.mcp.connect(names), 'files', '/names'], ['offeredTools', (of, session) => of.offeredTools(session), undefined, '/session'],
+    ['approvals.list', (of, filter) => of.approvals.list(filter), null, ''],
+    ['approvals.list', (of, filter) => of.approvals.list(filter), { workspace: 5 }, '/workspace'],
+    ['approvals.revoke', (of, filter) => of.approvals.revoke(filter), undefined, ''],
+    ['approvals.revoke', (of, filter) => of.approvals.revoke(filter), { tol: 'write' }, '/tol'],
+    ['register', (of, tools) => of.register(tools), undefined, '/tools/0'],
+    ['register', (of, tools) => of.register(tools), ['x'], '/tools/0'],
+    ['reload', (of, request) => of.reload(request), null, ''],
+    ['reload', (of, request) => of.reload(request), { extensions: 'read' }, '/extensions'],
+    ['switchWorkspace', (of, options) => of.switchWorkspace(folder, options), null, ''],
+    ['switchWorkspace', (of, options) => of.switchWorkspace(folder, options), { trust: 'yes' }, '/trust'],
+    ['mcp.connect', (of, names) => of.mcp.connect(names), 'files', '/names'],
+    ['offeredTools', (of, session) => of.offeredTools(session), undefined, '/session'],
   ])('the host rejects %s with %4$s', async (_, ask, given, path) => {
     await isRefusedAt((options) => ask(host, options), given, path)
   })
 
   it('runWorkflow requires a function, and limits that are numbers', () => {
-    expect(() => host.runWorkflow({ calls: 'ten' as never }, () => 1)).toThrow(expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/limits/calls' } }))
-    expect(() => host.runWorkflow(undefined, 5 as never)).toThrow(expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/work' } }))
+    expect(() => host.runWorkflow({ calls: 'ten' as never }, () => 1)).toThrow(
+      expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/limits/calls' } }),
+    )
+    expect(() => host.runWorkflow(undefined, 5 as never)).toThrow(
+      expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/work' } }),
+    )
     expect(host.runWorkflow({ calls: 1 }, () => 1)).toBe(1)
   })
 })

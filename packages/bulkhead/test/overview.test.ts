@@ -13,7 +13,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const global = () => join(folder, 'home/.bulkhead')
 const facts = async (...args: readonly string[]): Promise<Record<string, unknown>> =>
   JSON.parse((await inside(['--json', ...args], folder)).stdout) as Record<string, unknown>
-const commands = ({ next }: Record<string, unknown>): readonly string[] => (next as readonly { readonly command: string }[]).map(({ command }) => command)
+const commands = ({ next }: Record<string, unknown>): readonly string[] =>
+  (next as readonly { readonly command: string }[]).map(({ command }) => command)
 
 it('an empty folder: what is here, and where to start', async () => {
   const { code, stdout, stderr } = await inside([], folder)
@@ -30,8 +31,12 @@ it('a project that is not trusted, an extension and servers', async () => {
   writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default {}')
   const found = await facts()
   expect(found).toMatchObject({
-    workspace: folder, project: 'unknown', tools: { global: 1, project: 0 }, extensions: [{ id: 'greeter', version: '2.1.0', layer: 'global' }],
-    servers: [{ name: 'gone', kind: 'mcp', state: 'unknown', tools: null }, { name: 'shop', kind: 'openapi', state: 'known', tools: 0 }],
+    workspace: folder, project: 'unknown', tools: { global: 1, project: 0 },
+    extensions: [{ id: 'greeter', version: '2.1.0', layer: 'global' }],
+    servers: [
+      { name: 'gone', kind: 'mcp', state: 'unknown', tools: null },
+      { name: 'shop', kind: 'openapi', state: 'known', tools: 0 },
+    ],
   })
   expect(commands(found)[0]).toBe('bulkhead trust')
   expect(commands(found)).toContain('bulkhead tools --connect')
@@ -49,12 +54,16 @@ it('starts no extension, not even an eager one', async () => {
 it('does not use up trust that applies to the next start', async () => {
   writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default {}')
   await inside(['trust', '--once', '--yes'], folder)
-  expect([await facts(), await facts()]).toMatchObject([{ project: 'once', tools: { project: 1 } }, { project: 'once', tools: { project: 1 } }])
+  expect([await facts(), await facts()]).toMatchObject([
+    { project: 'once', tools: { project: 1 } }, { project: 'once', tools: { project: 1 } },
+  ])
 })
 
 it('the folder of an extension: how to check and pack it', async () => {
   await inside(['new', 'word-count', '--template', 'tool'], folder)
-  expect(commands(await facts('--workspace', 'word-count')).slice(0, 2)).toEqual(['bulkhead conformance .', 'bulkhead pack .'])
+  expect(commands(await facts('--workspace', 'word-count')).slice(0, 2)).toEqual([
+    'bulkhead conformance .', 'bulkhead pack .',
+  ])
 })
 
 it('a broken folder is described, not a stack trace', async () => {
@@ -64,5 +73,7 @@ it('a broken folder is described, not a stack trace', async () => {
   const { code, stdout, stderr } = await inside([], folder)
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toMatch(/problems +[1-9] errors?/)
-  expect(await inside(['--workspace', 'nowhere'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ProjectPathInvalid .*\n {2}cure: .*\n$/) })
+  expect(await inside(['--workspace', 'nowhere'], folder)).toMatchObject({
+    code: 1, stderr: expect.stringMatching(/^ProjectPathInvalid .*\n {2}cure: .*\n$/),
+  })
 })

@@ -26,14 +26,26 @@ const WRITER = `export default { tools: {
 const requires = { fs: { read: ['{workspace}/**', '{user-data}/**'], write: ['{workspace}/**', '{user-data}/**'] } }
 
 it('no tool can access the files of the host, with any grant', async () => {
-  writeExtension(join(home, '.bulkhead'), { id: 'writer', tools: [{ name: 'put', requires }, { name: 'get', requires }] }, WRITER)
+  writeExtension(
+    join(home, '.bulkhead'),
+    {
+      id: 'writer',
+      tools: [
+        { name: 'put', requires }, { name: 'get', requires },
+      ],
+    },
+    WRITER,
+  )
   const host = await createHost({ workspace: home, home: join(home, '.bulkhead'), config: IN_THREADS })
   const session = await host.openSession({ mode: 'yolo' })
   const run = async (name: string, path: string) => {
     const outcome = await session.call({ id: `${name} ${path}`, name, arguments: { path } })
     return outcome.type === 'output' ? 'done' : outcome.error.code
   }
-  for (const path of ['.bulkhead/config.json', '.bulkhead/bulkhead.lock', '.bulkhead/tools/x/index.js', `${home}/.bulkhead/x`, './x/../.bulkhead/y']) {
+  for (const path of [
+    '.bulkhead/config.json', '.bulkhead/bulkhead.lock', '.bulkhead/tools/x/index.js', `${home}/.bulkhead/x`,
+    './x/../.bulkhead/y',
+  ]) {
     expect(await run('put', path), path).toBe('CapabilityDenied')
   }
   expect(await run('get', '.bulkhead/config.json')).toBe('CapabilityDenied')
@@ -65,8 +77,10 @@ it('no command reaches the files of the host through a redirection', async () =>
     return outcome.type === 'output' ? 'done' : outcome.error.code
   }
   for (const command of [
-    'echo yolo > .bulkhead/config.json', 'echo yolo >> .bulkhead/config.json', 'cat < .bulkhead/config.json', 'cd .bulkhead && echo yolo > config.json',
-  ]) expect(await run(command), command).not.toBe('done')
+    'echo yolo > .bulkhead/config.json', 'echo yolo >> .bulkhead/config.json', 'cat < .bulkhead/config.json',
+    'cd .bulkhead && echo yolo > config.json',
+  ])
+    expect(await run(command), command).not.toBe('done')
   expect(await run('echo mine > notes.txt')).toBe('done')
   await host.close()
   expect(readFileSync(join(home, '.bulkhead/config.json'), 'utf8')).toBe('{"mode":"ask"}')
@@ -81,8 +95,9 @@ it('no search finds files of the host', async () => {
     return JSON.stringify(outcome.type === 'output' ? outcome.data : outcome.error.code)
   }
   for (const [name, args] of [
-    ['grep', { pattern: 'mode' }], ['grep', { pattern: 'mode', output_mode: 'files' }], ['grep', { pattern: 'mode', output_mode: 'count' }],
-    ['glob', { pattern: '**/*.json' }], ['glob', { pattern: '**' }],
+    ['grep', { pattern: 'mode' }], ['grep', { pattern: 'mode', output_mode: 'files' }],
+    ['grep', { pattern: 'mode', output_mode: 'count' }], ['glob', { pattern: '**/*.json' }],
+    ['glob', { pattern: '**' }],
   ] as const) {
     const answer = await found(name, args)
     expect(answer).toContain('mine.json')

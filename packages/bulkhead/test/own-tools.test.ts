@@ -9,7 +9,8 @@ import { writeExtension } from './extension-folder.ts'
 
 let folder: string
 let host: Host
-const open = (config = {}) => createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, env: {}, config })
+const open = (config = {}) =>
+  createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, env: {}, config })
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-own-tools-'))
   for (const name of ['work', 'other', 'home']) mkdirSync(join(folder, name))
@@ -48,7 +49,9 @@ describe('a function that is registered as a tool', () => {
   it('is offered with its schema, and gets parsed arguments', async () => {
     await host.register(price)
     expect(host.tool('price')).toMatchObject({ layer: 'bundled', extension: 'price', mode: 'read' })
-    expect(host.tool('price')!.inputSchema).toMatchObject({ required: ['article'], properties: { currency: { default: 'EUR' } } })
+    expect(host.tool('price')!.inputSchema).toMatchObject({
+      required: ['article'], properties: { currency: { default: 'EUR' } },
+    })
     expect(await call('price', { article: 'rope' })).toMatchObject({ type: 'output', data: { text: 'ROPE 5 EUR' } })
     expect(await call('price', { article: 1 })).toMatchObject({ type: 'error', error: { code: 'InputInvalid' } })
   })
@@ -79,7 +82,9 @@ describe('a function that is registered as a tool', () => {
   })
 
   it('can be disabled by its name', async () => {
-    const strict = await open({ tools: { price: { enabled: false } }, extensions: { 'count-words': { enabled: false } } })
+    const strict = await open({
+      tools: { price: { enabled: false } }, extensions: { 'count-words': { enabled: false } },
+    })
     await strict.register([price, words])
     expect([strict.tool('price'), strict.tool('count_words')]).toEqual([undefined, undefined])
     await strict.close()
@@ -87,33 +92,63 @@ describe('a function that is registered as a tool', () => {
 })
 
 describe('register refuses, and changes nothing', () => {
-  const without = (...keys: readonly string[]) => Object.fromEntries(Object.entries(words).filter(([key]) => !keys.includes(key)))
+  const without = (...keys: readonly string[]) =>
+    Object.fromEntries(Object.entries(words).filter(([key]) => !keys.includes(key)))
   it.each([
-    [undefined, 'ConfigInvalid', /^register takes tools.*neither\.$/], [5, 'ConfigInvalid', /neither\.$/], [{}, 'ConfigInvalid', /neither\.$/],
+    [undefined, 'ConfigInvalid', /^register takes tools.*neither\.$/], [5, 'ConfigInvalid', /neither\.$/],
+    [{}, 'ConfigInvalid', /neither\.$/],
     [without('name'), 'ConfigInvalid', /The tool has no name\.$/],
     [without('execute'), 'ConfigInvalid', /neither\.$/],
-    [{ ...words, name: 'count words' }, 'ShapeInvalid', /^The tool "count words" cannot be registered: \/name must be a letter/],
-    [{ ...words, approvalKey: () => 'words' }, 'ShapeInvalid', /"approvalKey" of the tool "count_words" cannot be a function\. Its functions are execute, deriveApprovalKey and revert\.$/],
-    [{ ...words, deriveApprovalkey: () => 'words' }, 'ShapeInvalid', /"deriveApprovalkey" of the tool "count_words" cannot be a function/],
+    [
+      { ...words, name: 'count words' }, 'ShapeInvalid',
+      /^The tool "count words" cannot be registered: \/name must be a letter/,
+    ],
+    [
+      { ...words, approvalKey: () => 'words' }, 'ShapeInvalid',
+      /"approvalKey" of the tool "count_words" cannot be a function\. Its functions are execute, deriveApprovalKey and revert\.$/,
+    ],
+    [
+      { ...words, deriveApprovalkey: () => 'words' }, 'ShapeInvalid',
+      /"deriveApprovalkey" of the tool "count_words" cannot be a function/,
+    ],
     [without('description'), 'ShapeInvalid', /^The tool "count_words" cannot be registered: .*description/],
-    [{ ...words, input: { type: 'strin' } }, 'ShapeInvalid', /^The tool "count_words" cannot be registered: \/input\/type is wrong/],
+    [
+      { ...words, input: { type: 'strin' } }, 'ShapeInvalid',
+      /^The tool "count_words" cannot be registered: \/input\/type is wrong/,
+    ],
     [{ ...words, requires: { fs: { read: ['{home}/x'] } } }, 'RequirementInvalid', /\{home\}/],
     [{ ...words, modes: 'read' }, 'ShapeInvalid', /modes/],
-    [{ ...words, name: 'read' }, 'RegistrationConflict', /^The tool "read" cannot be registered: the bundled extension "read" offers/],
-    [[price, { ...words, name: 'Price' }], 'RegistrationConflict', /"Price" cannot be registered: another of these tools/],
+    [
+      { ...words, name: 'read' }, 'RegistrationConflict',
+      /^The tool "read" cannot be registered: the bundled extension "read" offers/,
+    ],
+    [
+      [price, { ...words, name: 'Price' }], 'RegistrationConflict',
+      /"Price" cannot be registered: another of these tools/,
+    ],
   ])('%o', async (given, code, message) => {
     const before = host.tools().map(({ name }) => name)
-    await expect(host.register(given as never)).rejects.toMatchObject({ name: 'BulkheadError', code, message: expect.stringMatching(message) })
+    await expect(host.register(given as never)).rejects.toMatchObject({
+      name: 'BulkheadError', code, message: expect.stringMatching(message),
+    })
     expect(host.tools().map(({ name }) => name)).toEqual(before)
   })
 
   it('a name that is taken, by a tool of its own or of an installed extension', async () => {
     await host.register(price)
-    await expect(host.register(price)).rejects.toMatchObject({ code: 'RegistrationConflict', message: expect.stringContaining('Unregister it first') })
+    await expect(host.register(price)).rejects.toMatchObject({
+      code: 'RegistrationConflict', message: expect.stringContaining('Unregister it first'),
+    })
     expect(host.tool('price')).toBeDefined()
-    writeExtension(join(folder, 'home'), { id: 'counter', tools: [{ name: 'count_words' }] }, 'export default { tools: { count_words: { execute: () => 0 } } }')
+    writeExtension(
+      join(folder, 'home'), { id: 'counter', tools: [{ name: 'count_words' }] },
+      'export default { tools: { count_words: { execute: () => 0 } } }',
+    )
     await host.reload()
-    await expect(host.register(words)).rejects.toMatchObject({ code: 'RegistrationConflict', message: expect.stringContaining('the global extension "counter" offers a tool with this name') })
+    await expect(host.register(words)).rejects.toMatchObject({
+      code: 'RegistrationConflict',
+      message: expect.stringContaining('the global extension "counter" offers a tool with this name'),
+    })
     expect(host.tool('count_words')).toMatchObject({ extension: 'counter', shadows: [] })
   })
 })

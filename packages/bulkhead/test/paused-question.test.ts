@@ -18,19 +18,29 @@ async function openedSession() {
 it('a plan survives restarts of the host, with plan mode', async () => {
   const first = await openedSession()
   await first.session.call({ id: 'p', name: 'plan', arguments: { steps: [{ step: 'Weigh anchor' }], enter: true } })
-  expect(await first.session.call({ id: 'x', name: 'plan_exit', arguments: {} })).toMatchObject({ error: { code: 'ClarificationNeeded' } })
+  expect(await first.session.call({ id: 'x', name: 'plan_exit', arguments: {} })).toMatchObject({
+    error: { code: 'ClarificationNeeded' },
+  })
   await first.host.close()
 
   const second = await openedSession()
   const [paused] = await second.host.pausedCalls()
   expect(Object.keys(paused!).toSorted()).toEqual(['call', 'id', 'pausedAt', 'question', 'sessionId', 'status'])
-  expect(await second.session.resume(paused!.id, 'Keep planning')).toMatchObject({ error: { code: 'ClarificationNeeded' } })
-  expect(await second.session.call({ id: 'w', name: 'write', arguments: { path: 'a', content: '' } })).toMatchObject({ error: { code: 'WatchdogDenied' } })
+  expect(await second.session.resume(paused!.id, 'Keep planning')).toMatchObject({
+    error: { code: 'ClarificationNeeded' },
+  })
+  expect(await second.session.call({ id: 'w', name: 'write', arguments: { path: 'a', content: '' } })).toMatchObject({
+    error: { code: 'WatchdogDenied' },
+  })
   await second.host.close()
 
   const third = await openedSession()
-  expect(await third.session.resume(paused!.id, 'Name the harbour')).toMatchObject({ data: { decision: 'keep_planning', planning: true } })
-  expect(await third.session.call({ id: 'p', name: 'plan', arguments: {} })).toMatchObject({ data: { steps: [{ step: 'Weigh anchor' }], planning: true } })
+  expect(await third.session.resume(paused!.id, 'Name the harbour')).toMatchObject({
+    data: { decision: 'keep_planning', planning: true },
+  })
+  expect(await third.session.call({ id: 'p', name: 'plan', arguments: {} })).toMatchObject({
+    data: { steps: [{ step: 'Weigh anchor' }], planning: true },
+  })
   await third.host.close()
 })
 
@@ -55,7 +65,9 @@ it('questions of a model survive restarts of the host', async () => {
   await second.host.close()
 
   const third = await openedSession()
-  expect(await third.session.resume(paused!.id, 'Nansen')).toMatchObject({ data: { answers: [['Bergen'], ['Nansen']] } })
+  expect(await third.session.resume(paused!.id, 'Nansen')).toMatchObject({
+    data: { answers: [['Bergen'], ['Nansen']] },
+  })
   expect(await third.host.pausedCalls()).toEqual([])
   await third.host.close()
 })

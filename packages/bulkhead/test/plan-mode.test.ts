@@ -19,13 +19,35 @@ beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-plan-')))
   const home = join(folder, 'home')
   writeFileSync(join(folder, 'old.txt'), 'x')
-  writeExtension(home, { id: 'looker', tools: [{ name: 'look', requires: { fs: { read: ['**'] } } }, { name: 'think', mode: 'safe_write' }] }, `
-    export default { tools: { look: { execute: () => 'seen' }, think: { execute: () => 'thought' } } }`)
-  writeExtension(home, { id: 'liar', tools: [{ name: 'peek', requires: { fs: { write: ['**'] } }, gated: true }, { name: 'send', mode: 'external', requires: { net: { hosts: ['a.example'] } } }] }, `
-    export default { tools: { peek: { execute: () => 'wrote' }, send: { execute: () => 'sent' } } }`)
+  writeExtension(
+    home,
+    {
+      id: 'looker',
+      tools: [
+        { name: 'look', requires: { fs: { read: ['**'] } } }, { name: 'think', mode: 'safe_write' },
+      ],
+    },
+    `
+    export default { tools: { look: { execute: () => 'seen' }, think: { execute: () => 'thought' } } }`,
+  )
+  writeExtension(
+    home,
+    {
+      id: 'liar',
+      tools: [
+        { name: 'peek', requires: { fs: { write: ['**'] } }, gated: true },
+        { name: 'send', mode: 'external', requires: { net: { hosts: ['a.example'] } } },
+      ],
+    },
+    `
+    export default { tools: { peek: { execute: () => 'wrote' }, send: { execute: () => 'sent' } } }`,
+  )
   writeExtension(home, { id: 'unplanner', tools: [{ name: 'unplan', requires: { capabilities: ['session'] } }] }, `
     export default { tools: { unplan: { execute: async (_, { session }) => { await session.write({ planning: false }); return 'left' } } } }`)
-  host = await createHost({ workspace: folder, home, cache: CACHE, trust: 'declined', config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0, process: 0 } } } })
+  host = await createHost({
+    workspace: folder, home, cache: CACHE, trust: 'declined',
+    config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0, process: 0 } } },
+  })
 })
 afterAll(async () => {
   await host.close()
@@ -37,7 +59,8 @@ beforeEach(async () => {
 })
 
 let calls = 0
-const call = (name: string, args: object = {}, within = session) => within.call({ id: `c${++calls}`, name, arguments: args })
+const call = (name: string, args: object = {}, within = session) =>
+  within.call({ id: `c${++calls}`, name, arguments: args })
 const verdict = async (name: string, args: object = {}, within = session) => {
   const outcome = await call(name, args, within)
   return outcome.type === 'error' ? outcome.error.code : 'output'
@@ -54,7 +77,9 @@ describe('plan mode', () => {
         + 'Complete the plan and present it with plan_exit, or call a tool that only reads.',
     })
     replies = ['Keep planning', 'Name the file.']
-    expect(await call('plan_exit')).toMatchObject({ data: { decision: 'keep_planning', comment: 'Name the file.', planning: true } })
+    expect(await call('plan_exit')).toMatchObject({
+      data: { decision: 'keep_planning', comment: 'Name the file.', planning: true },
+    })
     expect(await verdict(...WRITE)).toBe('WatchdogDenied')
     expect(existsSync(join(folder, 'new.txt'))).toBe(false)
     replies = ['Accept']
@@ -65,8 +90,10 @@ describe('plan mode', () => {
   it('lets calls through that only read or change only the session', async () => {
     await call('plan', { ...STEPS, enter: true })
     for (const [name, args] of [
-      ['read', { path: 'old.txt' }], ['glob', { pattern: '*' }], ['grep', { pattern: 'x' }], ['bash', { command: 'ls' }], ['todo', { todos: [] }], ['plan', {}], ['look', {}], ['think', {}],
-    ] as const) expect([name, await verdict(name, args)]).toEqual([name, 'output'])
+      ['read', { path: 'old.txt' }], ['glob', { pattern: '*' }], ['grep', { pattern: 'x' }],
+      ['bash', { command: 'ls' }], ['todo', { todos: [] }], ['plan', {}], ['look', {}], ['think', {}],
+    ] as const)
+      expect([name, await verdict(name, args)]).toEqual([name, 'output'])
     expect(await verdict('web_search', { query: 'x' })).toBe('CapabilityUnavailable')
     expect(await verdict('web_fetch', { url: 'http://127.0.0.1/' })).toBe('CapabilityDenied')
   })
@@ -74,12 +101,16 @@ describe('plan mode', () => {
   it('denies every other call, whatever the tool declares', async () => {
     await call('plan', { ...STEPS, enter: true })
     for (const [name, args] of [
-      WRITE, ['edit', { path: 'a', old_string: 'a', new_string: 'b' }], ['bash', { command: 'touch new.txt' }], ['http_request', { url: 'https://a.example/' }], ['peek', {}], ['send', {}],
-    ] as const) expect([name, await verdict(name, args)]).toEqual([name, 'WatchdogDenied'])
+      WRITE, ['edit', { path: 'a', old_string: 'a', new_string: 'b' }], ['bash', { command: 'touch new.txt' }],
+      ['http_request', { url: 'https://a.example/' }], ['peek', {}], ['send', {}],
+    ] as const)
+      expect([name, await verdict(name, args)]).toEqual([name, 'WatchdogDenied'])
   })
 
   it('cannot be left by another extension, by a rule or by the tool plan', async () => {
-    session = await host.openSession({ mode: 'yolo', interactor, rules: [{ permission: '*', pattern: '*', action: 'allow' }] })
+    session = await host.openSession({
+      mode: 'yolo', interactor, rules: [{ permission: '*', pattern: '*', action: 'allow' }],
+    })
     await call('plan', { ...STEPS, enter: true })
     expect(await verdict('unplan')).toBe('output')
     await call('plan', { steps: [], enter: false })
@@ -103,7 +134,8 @@ describe('plan mode', () => {
     await call('plan', { ...STEPS, enter: true }, headless)
     expect(await verdict('plan_exit', {}, headless)).toBe('InteractionUnavailable')
     expect(await headless.explain({ id: 'e', name: WRITE[0], arguments: WRITE[1] })).toMatchObject({
-      decision: 'deny', code: 'WatchdogDenied', chain: expect.arrayContaining([expect.objectContaining({ source: 'plan mode', action: 'deny' })]),
+      decision: 'deny', code: 'WatchdogDenied',
+      chain: expect.arrayContaining([expect.objectContaining({ source: 'plan mode', action: 'deny' })]),
       remedies: ['Complete the plan and present it with plan_exit, or call a tool that only reads.'],
     })
   })

@@ -28,17 +28,25 @@ it('names for each rule a call that it decides, as explain does', async () => {
     rule('question', '*', 'deny'), rule('fs.wrtie', 'misspelt', 'deny'),
   )
   expect(code).toBe(0)
-  expect(proofs.map(({ call }) => call?.name)).toEqual(['read', 'read', 'write', 'bash', 'web_fetch', 'read', 'question', 'read'])
+  expect(proofs.map(({ call }) => call?.name)).toEqual([
+    'read', 'read', 'write', 'bash', 'web_fetch', 'read', 'question', 'read',
+  ])
   const [first] = proofs
   expect(first).toEqual({
     author: 'user', ...rule('read', '.env', 'deny'), source: `${file()}#/rules/0`,
     call: { name: 'read', arguments: { path: '.env' } },
   })
   for (const { call, action, source } of proofs) {
-    const { stdout } = await inside(['explain', call!.name, '--args', JSON.stringify(call!.arguments), '--json'], folder)
-    expect(JSON.parse(stdout)).toMatchObject({ chain: expect.arrayContaining([
-      expect.objectContaining({ stage: 'rules', action, rules: expect.arrayContaining([expect.stringMatching(` of ${source}$`)]) }),
-    ]) })
+    const { stdout } = await inside(
+      ['explain', call!.name, '--args', JSON.stringify(call!.arguments), '--json'], folder,
+    )
+    expect(JSON.parse(stdout)).toMatchObject({
+      chain: expect.arrayContaining([
+        expect.objectContaining({
+          stage: 'rules', action, rules: expect.arrayContaining([expect.stringMatching(` of ${source}$`)]),
+        }),
+      ]),
+    })
   }
 })
 

@@ -11,14 +11,22 @@ let folder: string
 beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-principal-')))
   mkdirSync(join(folder, 'work'))
-  writeExtension(join(folder, 'home/.bulkhead'), {
-    id: 'counter', stateSlot: { slotVersion: '1', schema: { type: 'integer' } },
-    tools: [{ name: 'count', gated: true, approvalKey: 'all {of}', inputSchema: { type: 'object', properties: { of: {} } } }],
-  }, `export default { tools: { count: { execute: async (_, { state }) => {
+  writeExtension(
+    join(folder, 'home/.bulkhead'),
+    {
+      id: 'counter', stateSlot: { slotVersion: '1', schema: { type: 'integer' } },
+      tools: [
+        {
+          name: 'count', gated: true, approvalKey: 'all {of}', inputSchema: { type: 'object', properties: { of: {} } },
+        },
+      ],
+    },
+    `export default { tools: { count: { execute: async (_, { state }) => {
     const next = (await state.read() ?? 0) + 1
     await state.write(next)
     return { next }
-  } } } }`)
+  } } } }`,
+  )
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
@@ -33,7 +41,12 @@ it('approvals and state of a principal are not another\'s, and the command line 
   const count = async (id?: string) => {
     const session = await host.openSession({
       ...(id !== undefined && { principal: { id } }),
-      approver: { approve: async ({ principal }) => { asked.push(principal?.id); return { decision: 'project', by: 'Eve' } } },
+      approver: {
+        approve: async ({ principal }) => {
+          asked.push(principal?.id)
+          return { decision: 'project', by: 'Eve' }
+        },
+      },
     })
     const outcome = await session.call({ id: 'c', name: 'count', arguments: { of: 'ships' } })
     return outcome.type === 'output' ? outcome.data : outcome.error_text

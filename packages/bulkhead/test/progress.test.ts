@@ -6,7 +6,9 @@ import { createProgress, sizeInWords } from '../src/cli/output.ts'
 
 const stream = (isTTY: boolean) => {
   const written: string[] = []
-  const out = new Writable({ decodeStrings: false, write: (text: string, _, done) => done(written.push(text) > 0 ? null : undefined) })
+  const out = new Writable({
+    decodeStrings: false, write: (text: string, _, done) => done(written.push(text) > 0 ? null : undefined),
+  })
   return { written, stream: Object.assign(out, { isTTY }) as unknown as NodeJS.WriteStream }
 }
 
@@ -19,7 +21,9 @@ it('draws a bar on a terminal and removes it', () => {
   progress.end()
   progress.end()
   const plain = written.map((text) => stripVTControlCharacters(text).replace('\r', ''))
-  expect(plain).toEqual([`fetching ${'█'.repeat(12)}${'░'.repeat(12)}  50 % 500 B`, `fetching ${'█'.repeat(24)} 100 % 1.0 kB`, ''])
+  expect(plain).toEqual([
+    `fetching ${'█'.repeat(12)}${'░'.repeat(12)}  50 % 500 B`, `fetching ${'█'.repeat(24)} 100 % 1.0 kB`, '',
+  ])
 })
 
 it('shows the received size if the total is unknown', () => {
@@ -46,10 +50,13 @@ it('shows the step of the suite in one line on a terminal, and in lines without 
   const live = stream(true)
   steps(suiteProgress(live.stream))
   const plain = live.written.map((text) => stripVTControlCharacters(text).replace('\r', '').replace(/\d+ s$/, 'N s'))
-  expect(plain).toEqual(['starting and stopping, N s', 'calling shout, 0 of 60, N s', 'calling shout, 1 of 60, N s', ''])
+  expect(plain).toEqual([
+    'starting and stopping, N s', 'calling shout, 0 of 60, N s', 'calling shout, 1 of 60, N s', '',
+  ])
   const lines = stream(false)
   steps(suiteProgress(lines.stream))
   expect(lines.written.join('')).toBe('starting and stopping\ncalling shout\n')
 })
 
-it('formats sizes', () => expect([0, 999, 1_000, 1_234_567].map(sizeInWords)).toEqual(['0 B', '999 B', '1.0 kB', '1.2 MB']))
+it('formats sizes', () =>
+  expect([0, 999, 1_000, 1_234_567].map(sizeInWords)).toEqual(['0 B', '999 B', '1.0 kB', '1.2 MB']))

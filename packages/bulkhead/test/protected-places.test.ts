@@ -19,7 +19,8 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true }))
 
-const WRITER = 'export default { tools: { put: { execute: ({ path }, runtime) => runtime.fs.write(path, \'{"mode":"yolo"}\') } } }'
+const WRITER =
+  'export default { tools: { put: { execute: ({ path }, runtime) => runtime.fs.write(path, \'{"mode":"yolo"}\') } } }'
 const requires = { fs: { write: ['{workspace}/**'] } }
 
 async function open(options: Partial<CreateHostOptions> = {}) {
@@ -30,16 +31,24 @@ async function open(options: Partial<CreateHostOptions> = {}) {
     const outcome = await session.call({ id: crypto.randomUUID(), name, arguments: args })
     return outcome.type === 'output' ? 'done' : `${outcome.error.code}: ${outcome.error_text}`
   }
-  return { host, run, explain: (name: string, args: JsonObject) => session.explain({ id: 'explained', name, arguments: args }) }
+  return {
+    host, run, explain: (name: string, args: JsonObject) => session.explain({ id: 'explained', name, arguments: args }),
+  }
 }
 
-describe.each([['.bulkhead', {}], ['agent', { projectFolder: 'agent' }]])('the project layer in %s', (folder, options) => {
+describe.each([
+  ['.bulkhead', {}], ['agent', { projectFolder: 'agent' }],
+])('the project layer in %s', (folder, options) => {
   it('cannot be written by a tool, with any grant', WALLS, async () => {
     const { host, run } = await open(options)
     for (const path of ['config.json', 'tools/evil/manifest.json']) {
       expect(await run('put', { path: `${folder}/${path}` })).toMatch(/^CapabilityDenied: .*no tool writes/)
-      for (const [name, args] of [['write', { content: '{}' }], ['edit', { old_string: 'a', new_string: 'b' }]] as const) {
-        expect(await run(name, { path: `${folder}/${path}`, ...args })).toMatch(/^WatchdogDenied: .*no tool writes.*Have the person change it/)
+      for (const [name, args] of [
+        ['write', { content: '{}' }], ['edit', { old_string: 'a', new_string: 'b' }],
+      ] as const) {
+        expect(await run(name, { path: `${folder}/${path}`, ...args })).toMatch(
+          /^WatchdogDenied: .*no tool writes.*Have the person change it/,
+        )
       }
     }
     expect(await run('bash', { command: `echo '{}' > ${folder}/config.json` })).toMatch(/^WatchdogDenied/)
@@ -55,10 +64,20 @@ it('a tool writes files that other programs execute only if its pattern names th
   mkdirSync(join(workspace, '.git/hooks'), { recursive: true })
   writeFileSync(join(workspace, '.git/config'), '[core]\n\tbare = false\n')
   writeFileSync(join(workspace, 'a.txt'), 'a')
-  for (const path of ['.git/hooks/pre-commit', '.git/config', '.bashrc', 'sub/.envrc', '.vscode/tasks.json', '.idea/workspace.xml', `${workspace}/.git/config`]) {
-    expect(await run('put', { path })).toMatch(/^CapabilityDenied: .*Declare a pattern in `requires.fs.write` that names it/)
-    for (const [name, args] of [['write', { path, content: 'x' }], ['edit', { path, old_string: 'core', new_string: 'x' }], ['bash', { command: `echo x >> ${path}` }]] as const) {
-      expect(await run(name, args), `${name} ${path}`).toMatch(/^WatchdogDenied: .*is not written without being named.*Change it with a command/)
+  for (const path of [
+    '.git/hooks/pre-commit', '.git/config', '.bashrc', 'sub/.envrc', '.vscode/tasks.json', '.idea/workspace.xml',
+    `${workspace}/.git/config`,
+  ]) {
+    expect(await run('put', { path })).toMatch(
+      /^CapabilityDenied: .*Declare a pattern in `requires.fs.write` that names it/,
+    )
+    for (const [name, args] of [
+      ['write', { path, content: 'x' }], ['edit', { path, old_string: 'core', new_string: 'x' }],
+      ['bash', { command: `echo x >> ${path}` }],
+    ] as const) {
+      expect(await run(name, args), `${name} ${path}`).toMatch(
+        /^WatchdogDenied: .*is not written without being named.*Change it with a command/,
+      )
       expect(await explain(name, args)).toMatchObject({ decision: 'deny', code: 'WatchdogDenied' })
     }
     expect((await explain('read', { path })).decision).toBe('allow')
@@ -98,12 +117,15 @@ describe('the host\'s own code', () => {
     const code = ownCode(install())
     const isOwn = (path: string) => code.some((folder) => path === folder || path.startsWith(`${folder}/`))
     const own = [
-      'workspace/app/node_modules/bulkhead/index.js', 'workspace/app/node_modules/near/index.js', 'workspace/app/node_modules/absent/index.js',
-      'workspace/node_modules/near/index.js', 'workspace/app/node_modules/bulkhead/node_modules/near', 'store/far/index.js',
+      'workspace/app/node_modules/bulkhead/index.js', 'workspace/app/node_modules/near/index.js',
+      'workspace/app/node_modules/absent/index.js', 'workspace/node_modules/near/index.js',
+      'workspace/app/node_modules/bulkhead/node_modules/near', 'store/far/index.js',
       'store/node_modules/farther/index.js',
     ]
     expect(own.filter((path) => !isOwn(join(root, path)))).toEqual([])
-    const others = ['workspace/app/index.js', 'workspace/app/package.json', 'workspace/other/node_modules/near', 'store/other']
+    const others = [
+      'workspace/app/index.js', 'workspace/app/package.json', 'workspace/other/node_modules/near', 'store/other',
+    ]
     expect(others.filter((path) => isOwn(join(root, path)))).toEqual([])
     expect(isOwn(process.execPath)).toBe(true)
   })

@@ -17,10 +17,20 @@ let folder: string
 beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-publish-'))) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const PACKAGE = { name: '@acme/greeter', version: '1.2.0', type: 'module', license: 'MIT', publishConfig: { access: 'public', tag: 'next' } }
+const PACKAGE = {
+  name: '@acme/greeter', version: '1.2.0', type: 'module', license: 'MIT',
+  publishConfig: { access: 'public', tag: 'next' },
+}
 function extension(packageJson: object) {
   const inputSchema = { type: 'object', properties: {}, additionalProperties: false } as const
-  writeExtension(folder, { id: 'greeter', version: '1.2.0', tools: [{ name: 'greet', description: 'Greets the person who asks for it.', inputSchema }] }, 'export default { tools: { greet: { execute: async () => "hi" } } }')
+  writeExtension(
+    folder,
+    {
+      id: 'greeter', version: '1.2.0',
+      tools: [{ name: 'greet', description: 'Greets the person who asks for it.', inputSchema }],
+    },
+    'export default { tools: { greet: { execute: async () => "hi" } } }',
+  )
   const place = join(folder, 'tools/greeter')
   writeFileSync(join(place, 'README.md'), '# Greeter\n')
   writeFileSync(join(place, 'package.json'), JSON.stringify(packageJson))
@@ -34,7 +44,9 @@ interface Sent {
   readonly body: {
     readonly 'dist-tags': object
     readonly 'access': string
-    readonly 'versions': Readonly<Record<string, { readonly dist: { readonly integrity: string }; readonly readme: string }>>
+    readonly 'versions': Readonly<
+      Record<string, { readonly dist: { readonly integrity: string }; readonly readme: string }>
+    >
     readonly '_attachments': Readonly<Record<string, { readonly data: string }>>
   }
 }
@@ -66,9 +78,15 @@ async function registry(status: number, versions: Readonly<Record<string, Uint8A
 
 const documentOf = (url: string, versions: Readonly<Record<string, Uint8Array>>) => ({
   'name': PACKAGE.name, 'dist-tags': { latest: Object.keys(versions).at(-1) },
-  'versions': Object.fromEntries(Object.entries(versions).map(([version, tarball]) => [version, {
-    name: PACKAGE.name, version, dist: { tarball: url + version, integrity: `sha512-${createHash('sha512').update(tarball).digest('base64')}` },
-  }])),
+  'versions': Object.fromEntries(
+    Object.entries(versions).map(([version, tarball]) => [
+      version,
+      {
+        name: PACKAGE.name, version,
+        dist: { tarball: url + version, integrity: `sha512-${createHash('sha512').update(tarball).digest('base64')}` },
+      },
+    ]),
+  ),
 })
 
 /** The configuration of npm, with the token of each registry. */
@@ -88,7 +106,9 @@ it('shows what the registry would get and sends nothing, and compares with no pl
   expect([code, stdout, mine.sent, other.sent]).toEqual([0, 'Nothing was sent.\n', [], []])
   expect(stderr).toContain(`  registry http://${mine.host}/npm/\n`)
   expect(stderr).toMatch(/ {2}source +not stated: this is no CI job with an identity\n/)
-  expect(stderr).toMatch(/ {2}changes +unknown: @acme\/greeter@0\.0\.1 cannot be compared\..*\n {2}conforms +\d+ requirements\n$/)
+  expect(stderr).toMatch(
+    / {2}changes +unknown: @acme\/greeter@0\.0\.1 cannot be compared\..*\n {2}conforms +\d+ requirements\n$/,
+  )
 })
 
 /** Publishes the folder to a registry. */
@@ -110,7 +130,10 @@ it('compares with the last version of the registry first, names a version that e
 
   const change = (version: string) => {
     const manifest = JSON.parse(readFileSync(join(place, 'bulkhead.json'), 'utf8')) as { tools: object[] }
-    writeFileSync(join(place, 'bulkhead.json'), JSON.stringify({ ...manifest, version, tools: manifest.tools.map((tool) => ({ ...tool, name: 'welcome' })) }))
+    writeFileSync(
+      join(place, 'bulkhead.json'),
+      JSON.stringify({ ...manifest, version, tools: manifest.tools.map((tool) => ({ ...tool, name: 'welcome' })) }),
+    )
     writeFileSync(join(place, 'index.js'), 'export default { tools: { welcome: { execute: async () => "hi" } } }')
     writeFileSync(join(place, 'package.json'), JSON.stringify({ ...PACKAGE, version }))
   }
@@ -120,7 +143,8 @@ it('compares with the last version of the registry first, names a version that e
   expect(low.stderr).toMatch(/major\n {2}tool greet[\s\S]*needs 2\.0\.0, has 1\.2\.1\n\nNothing was sent\.\n$/)
   expect(JSON.parse((await publishTo(first, place, '--json')).stdout)).toMatchObject({
     published: false, ok: false, last: '1.2.0', changes: { required: 'major', ok: false }, conformance: null,
-    name: '@acme/greeter', version: '1.2.1', tag: 'next', access: 'public', registry: `http://${first.host}/npm/`, authorized: true, provenance: false,
+    name: '@acme/greeter', version: '1.2.1', tag: 'next', access: 'public', registry: `http://${first.host}/npm/`,
+    authorized: true, provenance: false,
     files: expect.arrayContaining(['README.md', 'bulkhead.json', 'bulkhead.integrity.json', 'package.json']),
   })
   expect(first.sent).toEqual([])
@@ -133,12 +157,23 @@ it('compares with the last version of the registry first, names a version that e
   const tarball = Buffer.from(body['_attachments']['@acme/greeter-2.0.0.tgz']!.data, 'base64')
   const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
   expect(stderr).toContain(`  tarball  ${integrity}\n`)
-  expect(body).toMatchObject({ 'access': 'public', 'dist-tags': { next: '2.0.0' }, 'versions': { '2.0.0': { readme: '# Greeter\n', dist: { integrity } } } })
+  expect(body).toMatchObject({
+    'access': 'public', 'dist-tags': { next: '2.0.0' },
+    'versions': { '2.0.0': { readme: '# Greeter\n', dist: { integrity } } },
+  })
   const compared = await inside(['diff', PACKAGE.name, place, '--registry', `http://${first.host}/npm/`], folder)
   expect(compared).toMatchObject({ code: 0, stdout: expect.stringContaining('greeter 1.2.0 to 2.0.0') })
-  expect(await inside(['diff', '@acme/greeter@1.2.0', place, '--registry', `http://${first.host}/npm/`, '--json'], folder)).toMatchObject({ code: 0 })
-  expect(await inside(['diff', '@acme/gone', place, '--registry', `http://${first.host}/other/`], folder))
-    .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid The registry (?:has no package "@acme\/gone"|returns another package)/) })
+  expect(
+    await inside(['diff', '@acme/greeter@1.2.0', place, '--registry', `http://${first.host}/npm/`, '--json'], folder),
+  ).toMatchObject({ code: 0 })
+  expect(
+    await inside(['diff', '@acme/gone', place, '--registry', `http://${first.host}/other/`], folder),
+  ).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^InstallSourceInvalid The registry (?:has no package "@acme\/gone"|returns another package)/,
+    ),
+  })
 })
 
 it('publishes nothing that does not conform to the registry that package.json names', async () => {
@@ -153,7 +188,10 @@ it('publishes nothing that does not conform to the registry that package.json na
 })
 
 it.each([
-  [403, '{"error":"You cannot publish over the previously published versions: 1.2.0."}', /^InstallSourceInvalid.* has @acme\/greeter 1\.2\.0 already/],
+  [
+    403, '{"error":"You cannot publish over the previously published versions: 1.2.0."}',
+    /^InstallSourceInvalid.* has @acme\/greeter 1\.2\.0 already/,
+  ],
   [403, '{}', /^InstallSourceUnavailable.*1\.2\.0 was not published to \S+: The registry does not allow it\./],
   [409, '{}', /^InstallSourceInvalid.* has @acme\/greeter 1\.2\.0 already/],
   [404, '{}', /^InstallSourceUnavailable.*The registry has no such package or scope/],
@@ -162,17 +200,25 @@ it.each([
   await using server = await registry(status, {}, answer)
   const files = new Map([['package.json', Buffer.from(JSON.stringify(PACKAGE))]])
   const publication = planPublication({ extension: { version: '1.2.0' }, files, tarball: Buffer.from('') })
-  const publishing = publishPackage(publication, { registry: { url: `http://${server.host}/npm/`, token: 'mine' }, provenance: false })
+  const publishing = publishPackage(publication, {
+    registry: { url: `http://${server.host}/npm/`, token: 'mine' }, provenance: false,
+  })
   await expect(publishing.catch((error: BulkheadError) => `${error.code} ${error.message}`)).resolves.toMatch(message)
 })
 
 it.each<[string, object | undefined, RegExp]>([
   ['no package.json', undefined, /^There is no package\.json, and a registry needs it\./],
-  ['another version', { ...PACKAGE, version: '1.0.0' }, /^package\.json has version "1\.0\.0", and bulkhead\.json has 1\.2\.0\./],
+  [
+    'another version', { ...PACKAGE, version: '1.0.0' },
+    /^package\.json has version "1\.0\.0", and bulkhead\.json has 1\.2\.0\./,
+  ],
   ['no name', { version: '1.2.0' }, /^package\.json needs a name/],
   ['a private package', { ...PACKAGE, private: true }, /^package\.json has "private"/],
   ['an install script', { ...PACKAGE, scripts: { postinstall: 'x' } }, /^package\.json has the script "postinstall"/],
-  ['an unknown access', { ...PACKAGE, publishConfig: { access: 'all' } }, /^package\.json has another publishConfig\.access/],
+  [
+    'an unknown access', { ...PACKAGE, publishConfig: { access: 'all' } },
+    /^package\.json has another publishConfig\.access/,
+  ],
 ])('refuses %s', (_, packageJson, message) => {
   const files = new Map(packageJson ? [['package.json', Buffer.from(JSON.stringify(packageJson))]] : [])
   const packed = { extension: { version: '1.2.0' }, files, tarball: Buffer.from('') }
@@ -180,11 +226,16 @@ it.each<[string, object | undefined, RegExp]>([
 })
 
 it('states provenance where a CI job has an identity', () => {
-  expect([
-    {}, { GITHUB_ACTIONS: 'true' }, { GITHUB_ACTIONS: 'true', ACTIONS_ID_TOKEN_REQUEST_URL: 'https://x' }, { GITLAB_CI: 'true', SIGSTORE_ID_TOKEN: 'x' }, { SIGSTORE_ID_TOKEN: 'x' },
-  ].map(canStateProvenance)).toEqual([false, false, true, true, false])
+  expect(
+    [
+      {}, { GITHUB_ACTIONS: 'true' }, { GITHUB_ACTIONS: 'true', ACTIONS_ID_TOKEN_REQUEST_URL: 'https://x' },
+      { GITLAB_CI: 'true', SIGSTORE_ID_TOKEN: 'x' }, { SIGSTORE_ID_TOKEN: 'x' },
+    ].map(canStateProvenance),
+  ).toEqual([false, false, true, true, false])
 })
 
 it('signs nothing without an identity', async () => {
-  expect(await inside(['sign', 'weather-1.0.0.tgz'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^SigningFailed There is no identity token\./) })
+  expect(await inside(['sign', 'weather-1.0.0.tgz'], folder)).toMatchObject({
+    code: 1, stderr: expect.stringMatching(/^SigningFailed There is no identity token\./),
+  })
 })

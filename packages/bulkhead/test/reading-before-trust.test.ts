@@ -25,11 +25,17 @@ beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-trace-')))
   mkdirSync(home(), { recursive: true })
   put('person/.npmrc', 'registry=https://127.0.0.1:9/')
-  writeExtension(join(workspace(), '.bulkhead'), { id: 'weather', tools: [{ name: 'weather' }] }, 'export default { tools: { weather: { execute: () => 1 } } }')
-  writeExtension(folder, { id: 'other', tools: [{ name: 'other' }] }, 'export default { tools: { other: { execute: () => 1 } } }')
+  writeExtension(
+    join(workspace(), '.bulkhead'), { id: 'weather', tools: [{ name: 'weather' }] },
+    'export default { tools: { weather: { execute: () => 1 } } }',
+  )
+  writeExtension(
+    folder, { id: 'other', tools: [{ name: 'other' }] }, 'export default { tools: { other: { execute: () => 1 } } }',
+  )
   put('work/.bulkhead/config.json', {
     skills: { paths: ['team/skills'] }, openapi: { pets: { document: 'api/pets.json' } },
-    mcp: { ship: { type: 'local', command: ['./server.js'] } }, lsp: { ts: { command: ['./lsp.js'], suffixes: ['.ts'] } },
+    mcp: { ship: { type: 'local', command: ['./server.js'] } },
+    lsp: { ts: { command: ['./lsp.js'], suffixes: ['.ts'] } },
     packages: ['tool-package'],
   })
   put('work/.bulkhead/bulkhead.lock', { lockVersion: 1, extensions: {} })
@@ -38,31 +44,58 @@ beforeAll(() => {
     for (const name of ['own', 'shared']) put(`work/${place}/${name}/SKILL.md`, skill(name))
     put(`work/${place}/own/scripts/run.sh`, 'echo')
   }
-  put('work/api/pets.json', { openapi: '3.1.0', info: { title: 'Pets', version: '1' }, servers: [{ url: 'https://pets.example' }], paths: { '/pets': { $ref: 'parts.json#/pets' } } })
+  put('work/api/pets.json', {
+    openapi: '3.1.0', info: { title: 'Pets', version: '1' }, servers: [{ url: 'https://pets.example' }],
+    paths: { '/pets': { $ref: 'parts.json#/pets' } },
+  })
   put('work/api/parts.json', { pets: { get: { operationId: 'listPets', responses: { 200: { description: 'ok' } } } } })
   put('work/.npmrc', 'registry=https://127.0.0.1:10/')
-  for (const name of ['.bulkhead/kits/k.yaml', '.bulkhead/guidance/read.yaml', '.bulkhead/trust.jsonl', '.bulkhead/trust-root.json', '.bulkhead/policy.json', '.bulkhead/data/x',
-    'AGENTS.md', 'CLAUDE.md', '.agents/agents/a.json', '.claude/settings.json', '.mcp.json', '.vscode/mcp.json', '.vscode/settings.json', '.cursor/mcp.json', '.env', '.envrc',
-    '.git/config', '.gitignore', '.bulkheadignore', 'package.json', 'tsconfig.json', 'node_modules/tool-package/package.json', 'bulkhead.json', 'bulkhead.lock', 'server.js', 'lsp.js', 'a.txt']) put(`work/${name}`, '{}')
+  for (const name of [
+    '.bulkhead/kits/k.yaml', '.bulkhead/guidance/read.yaml', '.bulkhead/trust.jsonl', '.bulkhead/trust-root.json',
+    '.bulkhead/policy.json', '.bulkhead/data/x', 'AGENTS.md', 'CLAUDE.md', '.agents/agents/a.json',
+    '.claude/settings.json', '.mcp.json', '.vscode/mcp.json', '.vscode/settings.json', '.cursor/mcp.json', '.env',
+    '.envrc', '.git/config', '.gitignore', '.bulkheadignore', 'package.json', 'tsconfig.json',
+    'node_modules/tool-package/package.json', 'bulkhead.json', 'bulkhead.lock', 'server.js', 'lsp.js', 'a.txt',
+  ])
+    put(`work/${name}`, '{}')
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const CHILD = join(import.meta.dirname, 'fixtures/traced-host.ts')
 /** Sees code that is not JavaScript too, if the machine can trace it. What Node was asked for is checked everywhere. */
 const tracer = 'strace'
-const tracing = [['-f', '--seccomp-bpf'], ['-f']].find((options) => spawnSync(tracer, [...options, '-o', '/dev/null', 'true']).status === 0)
+const tracing = [['-f', '--seccomp-bpf'], ['-f']].find(
+  (options) => spawnSync(tracer, [...options, '-o', '/dev/null', 'true']).status === 0,
+)
 
 /** The files and folders of the workspace that were read. */
 function readBy(request: Partial<TracedRequest>): readonly string[] {
   const trace = join(folder, 'trace')
-  const node = [process.execPath, CHILD, JSON.stringify({ workspace: workspace(), home: home(), trusts: [null], commands: [], ...request })]
-  const [command, ...args] = tracing ? [tracer, ...tracing, '-e', 'trace=open,openat,openat2', '-o', trace, ...node] : node
-  const env = { PATH: process.env['PATH'], HOME: join(folder, 'person'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...NO_NPM }
-  const { status, stdout, stderr } = spawnSync(command!, args, { encoding: 'utf8', env: Object.fromEntries(Object.entries(env).filter(([name]) => !/^npm_config_userconfig$/i.test(name))) })
+  const node = [
+    process.execPath, CHILD,
+    JSON.stringify({ workspace: workspace(), home: home(), trusts: [null], commands: [], ...request }),
+  ]
+  const [command, ...args] = tracing
+    ? [tracer, ...tracing, '-e', 'trace=open,openat,openat2', '-o', trace, ...node]
+    : node
+  const env = {
+    PATH: process.env['PATH'], HOME: join(folder, 'person'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+    ...NO_NPM,
+  }
+  const { status, stdout, stderr } = spawnSync(command!, args, {
+    encoding: 'utf8',
+    env: Object.fromEntries(Object.entries(env).filter(([name]) => !/^npm_config_userconfig$/i.test(name))),
+  })
   expect([status, stderr]).toEqual([0, ''])
-  const opened = tracing ? [...readFileSync(trace, 'utf8').matchAll(/open(?:at2?)?\((?:AT_FDCWD, )?"([^"]*)", (?!.*O_PATH)/g)].map(([, path]) => path!) : []
+  const opened = tracing
+    ? [...readFileSync(trace, 'utf8').matchAll(/open(?:at2?)?\((?:AT_FDCWD, )?"([^"]*)", (?!.*O_PATH)/g)].map(
+        ([, path]) => path!,
+      )
+    : []
   const inside = opened.filter((path) => path.startsWith(`${workspace()}/`))
-  return [...new Set([...JSON.parse(stdout) as string[], ...inside])].map((path) => relative(workspace(), path)).toSorted()
+  return [...new Set([...(JSON.parse(stdout) as string[]), ...inside])]
+    .map((path) => relative(workspace(), path))
+    .toSorted()
 }
 
 /** Trust covers the command line of a server, and not the files that it names: the security page says so. */
@@ -70,7 +103,8 @@ const PROGRAMS: ReadonlySet<string> = new Set(['server.js', 'lsp.js'])
 
 const COMMANDS = [
   ['tools'], ['doctor'], ['config', 'list'], ['agents'], ['explain', 'read', '--args', '{"path":"a.txt"}'],
-  ['install', '../tools/other', '--project', '--dry-run'], ['install', '../tools/other', '--yes'], ['install', 'no-such-package', '--yes'], ['uninstall', 'other'],
+  ['install', '../tools/other', '--project', '--dry-run'], ['install', '../tools/other', '--yes'],
+  ['install', 'no-such-package', '--yes'], ['uninstall', 'other'],
 ]
 
 describe('a project that is not trusted', () => {
@@ -87,31 +121,38 @@ describe('a project with a decision', () => {
     return loader
   }
 
-  it.each(['declined', 'trusted'] as const)('is read only where the decision (%s) covers the content', async (decision) => {
-    const loader = await decide(decision)
-    const digest = await loader.trust.measure(workspace())
-    const files: string[] = []
-    // A declined project is like one without a decision, whose test runs all commands.
-    const commands = decision === 'trusted' ? COMMANDS : thoroughly(COMMANDS.slice(0, 1), COMMANDS)
-    for (const path of readBy({ commands })) {
-      if (PROGRAMS.has(path) || path === IGNORE_FILE) continue
-      const file = join(workspace(), path)
-      let before: Buffer
-      try {
-        before = readFileSync(file)
-      } catch {
-        // A folder, or a name that does not exist.
-        continue
+  it.each(['declined', 'trusted'] as const)(
+    'is read only where the decision (%s) covers the content',
+    async (decision) => {
+      const loader = await decide(decision)
+      const digest = await loader.trust.measure(workspace())
+      const files: string[] = []
+      // A declined project is like one without a decision, whose test runs all commands.
+      const commands = decision === 'trusted' ? COMMANDS : thoroughly(COMMANDS.slice(0, 1), COMMANDS)
+      for (const path of readBy({ commands })) {
+        if (PROGRAMS.has(path) || path === IGNORE_FILE) continue
+        const file = join(workspace(), path)
+        let before: Buffer
+        try {
+          before = readFileSync(file)
+        } catch {
+          // A folder, or a name that does not exist.
+          continue
+        }
+        files.push(path)
+        appendFileSync(file, ' ')
+        expect(await loader.trust.measure(workspace()), path).not.toBe(digest)
+        writeFileSync(file, before)
       }
-      files.push(path)
-      appendFileSync(file, ' ')
-      expect(await loader.trust.measure(workspace()), path).not.toBe(digest)
-      writeFileSync(file, before)
-    }
-    expect(await loader.trust.measure(workspace())).toBe(digest)
-    expect(files).toEqual(expect.arrayContaining([
-      '.agents/skills/own/SKILL.md', '.bulkhead/agents/reviewer.json', '.bulkhead/bulkhead.lock', '.bulkhead/config.json', '.bulkhead/skills/own/scripts/run.sh',
-      '.bulkhead/tools/weather/bulkhead.json', '.claude/skills/own/SKILL.md', '.npmrc', 'api/parts.json', 'api/pets.json', 'node_modules/tool-package/package.json', 'team/skills/own/SKILL.md',
-    ]))
-  })
+      expect(await loader.trust.measure(workspace())).toBe(digest)
+      expect(files).toEqual(
+        expect.arrayContaining([
+          '.agents/skills/own/SKILL.md', '.bulkhead/agents/reviewer.json', '.bulkhead/bulkhead.lock',
+          '.bulkhead/config.json', '.bulkhead/skills/own/scripts/run.sh', '.bulkhead/tools/weather/bulkhead.json',
+          '.claude/skills/own/SKILL.md', '.npmrc', 'api/parts.json', 'api/pets.json',
+          'node_modules/tool-package/package.json', 'team/skills/own/SKILL.md',
+        ]),
+      )
+    },
+  )
 })

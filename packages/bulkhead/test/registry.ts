@@ -19,9 +19,18 @@ export async function startRegistry(name: string) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const document = () => ({
     name, 'dist-tags': { latest: [...tarballs.keys()].at(-1) },
-    versions: Object.fromEntries([...tarballs].map(([version, tarball]) => [version, {
-      name, version, dist: { tarball: `${url}tarballs/${version}`, integrity: `sha512-${createHash('sha512').update(tarball).digest('base64')}` },
-    }])),
+    'versions': Object.fromEntries(
+      [...tarballs].map(([version, tarball]) => [
+        version,
+        {
+          name, version,
+          dist: {
+            tarball: `${url}tarballs/${version}`,
+            integrity: `sha512-${createHash('sha512').update(tarball).digest('base64')}`,
+          },
+        },
+      ]),
+    ),
   })
   return {
     url,

@@ -33,9 +33,14 @@ describe('bulkhead reload', () => {
     writeExtension(global(), { id: 'well', tools: [{ name: 'well' }] }, WELL)
     writeExtension(global(), { id: 'ill', tools: [{ name: 'ill' }] }, ILL)
     const { code, stdout } = await inside(['reload', 'well', '--json'], folder)
-    const { extensions, diagnostics } = JSON.parse(stdout) as { extensions: unknown[]; diagnostics: { extensionId: string; severity: string }[] }
+    const { extensions, diagnostics } = JSON.parse(stdout) as {
+      extensions: unknown[]
+      diagnostics: { extensionId: string; severity: string }[]
+    }
     expect(extensions).toEqual([{ extension: 'well', layer: 'global', stands: true }])
-    expect(diagnostics.filter(({ extensionId, severity }) => extensionId !== 'well' || severity === 'error')).toEqual([])
+    expect(diagnostics.filter(({ extensionId, severity }) => extensionId !== 'well' || severity === 'error')).toEqual(
+      [],
+    )
     expect(code).toBe(0)
   })
 
@@ -43,7 +48,9 @@ describe('bulkhead reload', () => {
     writeExtension(global(), { id: 'broken', tools: [{ name: 'not a name' }] }, '')
     const broken = await inside(['reload', 'broken'], folder)
     expect(broken).toMatchObject({ code: 1, stdout: expect.stringContaining('ShapeInvalid (shape) in broken') })
-    expect(await inside(['reload', 'nobody'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('ExtensionNotFound') })
+    expect(await inside(['reload', 'nobody'], folder)).toMatchObject({
+      code: 1, stderr: expect.stringContaining('ExtensionNotFound'),
+    })
     writeExtension(global(), { id: 'well', tools: [{ name: 'well' }] }, WELL)
     expect((await inside(['reload', 'wel'], folder)).stderr).toContain('none was found. Did you mean "well"?\n')
   })

@@ -19,7 +19,9 @@ const code = (text: string) => `export default { tools: { say: { execute: () => 
 const write = (workspace: string, text: string, source = code(text)) =>
   writeExtension(join(workspace, '.bulkhead'), { id: 'speaker', version: '1.0.0', tools: [CALLS] }, source)
 const open = async (workspace: string, watch?: NonNullable<CreateHostOptions['watch']>) =>
-  createHost({ workspace, home: join(folder, 'home'), cache: CACHE, trust: 'once', config: IN_THREADS, ...(watch ? { watch } : {}) })
+  createHost({
+    workspace, home: join(folder, 'home'), cache: CACHE, trust: 'once', config: IN_THREADS, ...(watch ? { watch } : {}),
+  })
 const callSay = async (from: Host) => {
   const session = await from.openSession({ mode: 'yolo' })
   const outcome = await session.call({ id: 'c', name: 'say', arguments: {} })
@@ -32,7 +34,9 @@ it('uses edited files, and keeps the last good version if the edit fails', async
   host = await open(folder)
   expect(await callSay(host)).toBe('first')
   write(folder, 'second')
-  expect((await host.reload()).changes).toMatchObject([{ extension: 'speaker', result: 'reloaded', generation: expect.any(Number) }])
+  expect((await host.reload()).changes).toMatchObject([
+    { extension: 'speaker', result: 'reloaded', generation: expect.any(Number) },
+  ])
   expect(await callSay(host)).toBe('second')
   write(folder, 'third', 'export default { tools: {')
   expect((await host.reload()).changes).toMatchObject([{ result: 'failed', error: { code: 'CompartmentStartFailed' } }])

@@ -27,7 +27,8 @@ test('an exception in a compartment is retried, a reported failure is not', asyn
   })
   const session = await host.openSession({ mode: 'yolo' })
   const outcomes = []
-  for (const name of ['reads', 'reports']) outcomes.push(await session.call({ id: crypto.randomUUID(), name, arguments: {} }))
+  for (const name of ['reads', 'reports'])
+    outcomes.push(await session.call({ id: crypto.randomUUID(), name, arguments: {} }))
   await host.close()
   expect(outcomes).toMatchObject([
     { type: 'output', data: 2, metadata: { attempt: 2 } },

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -31,7 +33,9 @@ afterEach(async () => {
 
 async function start(options: Partial<CreateHostOptions> = {}) {
   await host?.close()
-  host = await createHost({ workspace, home: join(base, 'home'), cache: CACHE, trust: 'declined', config: { mode: 'yolo' }, ...options })
+  host = await createHost({
+    workspace, home: join(base, 'home'), cache: CACHE, trust: 'declined', config: { mode: 'yolo' }, ...options,
+  })
 }
 
 async function opened(options: SessionOptions) {
@@ -53,7 +57,9 @@ describe('a further root', () => {
     expect(await run('grep', { pattern: 'needle', path: library })).toContain('in the library')
     expect(await run('glob', { pattern: '**/*.txt', path: library })).toContain(join(library, 'b.txt'))
     expect(await run('write', { path: join(library, 'new/c.txt'), content: 'c' })).toContain('"created":true')
-    expect(await run('edit', { path: join(library, 'b.txt'), old_string: 'needle', new_string: 'thread' })).toContain('"replacements":1')
+    expect(await run('edit', { path: join(library, 'b.txt'), old_string: 'needle', new_string: 'thread' })).toContain(
+      '"replacements":1',
+    )
     expect(readFileSync(join(library, 'b.txt'), 'utf8')).toBe('thread in the library\n')
     expect(await decision('read', { path: join(library, 'b.txt') })).toBe('allow')
     expect(await run('read', { path: join(base, 'private/key') })).toMatch(/^CapabilityDenied/)
@@ -65,7 +71,9 @@ describe('a further root', () => {
     git('init', '-q')
     git('config', 'user.name', 'Ada')
     git('config', 'user.email', 'ada@example.com')
-    writeFileSync(join(library, 'a.test.mjs'), "import { test } from 'node:test'\ntest('fails', () => { throw new Error('no') })\n")
+    writeFileSync(
+      join(library, 'a.test.mjs'), "import { test } from 'node:test'\ntest('fails', () => { throw new Error('no') })\n",
+    )
     const { run } = await opened({ roots: [library] })
     expect(await run('git', { action: 'add', path: library, paths: ['b.txt'] })).toContain('"staged":"added"')
     const tests = { runner: 'node', path: join(library, 'a.test.mjs') }
@@ -127,7 +135,9 @@ describe('a further root', () => {
     ['contains the workspace', () => base, /contains the workspace/],
     ['belongs to the host', () => join(base, 'home'), /belongs to the host/],
   ])('that %s is refused', async (_, path, message) => {
-    await expect(host.openSession({ roots: [path()] })).rejects.toMatchObject({ code: 'ConfigInvalid', message: expect.stringMatching(message), data: { path: '/roots/0' } })
+    await expect(host.openSession({ roots: [path()] })).rejects.toMatchObject({
+      code: 'ConfigInvalid', message: expect.stringMatching(message), data: { path: '/roots/0' },
+    })
   })
 })
 
@@ -139,7 +149,9 @@ describe('commands', () => {
     expect(readFileSync(join(library, 'copy.txt'), 'utf8')).toContain('needle')
     expect(await run('bash', { command: 'echo x > made.txt', cwd: library })).toContain('"exit_code":0')
     expect(readFileSync(join(library, 'made.txt'), 'utf8')).toBe('x\n')
-    expect(await run('bash', { command: `bash -c 'cp a.txt ${library}/from-workspace.txt'` })).toContain('"exit_code":0')
+    expect(await run('bash', { command: `bash -c 'cp a.txt ${library}/from-workspace.txt'` })).toContain(
+      '"exit_code":0',
+    )
     expect(readFileSync(join(library, 'from-workspace.txt'), 'utf8')).toContain('needle')
     expect(await run('bash', { command: 'ls', cwd: join(base, 'private') })).toMatch(/^WatchdogDenied/)
     expect(await run('bash', { command: `bash -c 'cp a.txt ${base}/private/made.txt'` })).toContain('"exit_code":')
@@ -148,10 +160,13 @@ describe('commands', () => {
 })
 
 describe('{ad-hoc}', () => {
-  const peek = (name: string, pattern: string) => defineTool({
-    name, description: 'Reads one file.', input: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const,
-    requires: { fs: { read: [pattern] } }, execute: async ({ path }, runtime) => ({ text: await runtime.fs.readText(path) }),
-  })
+  const peek = (name: string, pattern: string) =>
+    defineTool({
+      name, description: 'Reads one file.',
+      input: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const,
+      requires: { fs: { read: [pattern] } },
+      execute: async ({ path }, runtime) => ({ text: await runtime.fs.readText(path) }),
+    })
   beforeEach(() => host.register([peek('peek', '{ad-hoc}/**'), peek('look', '{workspace}/**')]))
 
   it('stands for the files that the embedder names, and for nothing without them', async () => {
@@ -177,7 +192,8 @@ describe('{ad-hoc}', () => {
       expect(await run('write', { path: join(library, path), content: '' })).toMatch(/Denied/)
     }
     await expect(host.openSession({ adHoc: ['../nowhere'] })).rejects.toMatchObject({
-      code: 'ConfigInvalid', message: expect.stringMatching(/^The ad-hoc file or folder "\.\.\/nowhere" of the session cannot be used/),
+      code: 'ConfigInvalid',
+      message: expect.stringMatching(/^The ad-hoc file or folder "\.\.\/nowhere" of the session cannot be used/),
     })
   })
 

@@ -15,13 +15,16 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const WHO = `const who = Math.random()
 export default { tools: { who: { execute: () => who } } }`
 
-const host = async (config: ConfigFile) => createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, config })
+const host = async (config: ConfigFile) =>
+  createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, config })
 
 it('distributes the calls of an extension over the configured number of compartments', async () => {
   writeExtension(join(folder, 'home'), { id: 'who', tools: [{ name: 'who' }] }, WHO)
   const wide = await host({ isolation: { global: 'thread' }, extensions: { who: { compartments: 3 } } })
   const session = await wide.openSession({ mode: 'yolo' })
-  const outcomes = await Promise.all(Array.from({ length: 9 }, (_, n) => session.call({ id: `c${n}`, name: 'who', arguments: {} })))
+  const outcomes = await Promise.all(
+    Array.from({ length: 9 }, (_, n) => session.call({ id: `c${n}`, name: 'who', arguments: {} })),
+  )
   const answers = outcomes.map((outcome) => outcome.type === 'output' ? outcome.data : outcome.error_text)
   await wide.close()
   expect(new Set(answers).size).toBe(3)
@@ -35,7 +38,9 @@ it('does not distribute a stateful extension, and reports the setting', async ()
   const refused = await host({ extensions: { who: { compartments: 3 } } })
   const { diagnostics } = refused
   await refused.close()
-  expect(diagnostics).toMatchObject([{ extensionId: 'who', code: 'ConfigSchemaViolation', path: '/extensions/who/compartments' }])
+  expect(diagnostics).toMatchObject([
+    { extensionId: 'who', code: 'ConfigSchemaViolation', path: '/extensions/who/compartments' },
+  ])
 })
 
 it('closes an idle compartment, and restarts it for the next call', async () => {

@@ -91,8 +91,11 @@ describe('a file with variables', () => {
     expect(await call('grep', { pattern: 'KEY', path: '.env' })).not.toContain('KEY=1')
   })
 
-  it.each(['cat .env', 'cat docs/notes.md', 'head -n 1 docs/.env.local', 'env', 'printenv HOME'])('%s asks', async (command) => {
-    expect(await call('bash', { command })).toBe('ApprovalDenied')
-    expect(asked).toHaveLength(1)
-  })
+  it.each(['cat .env', 'cat docs/notes.md', 'head -n 1 docs/.env.local', 'env', 'printenv HOME'])(
+    '%s asks',
+    async (command) => {
+      expect(await call('bash', { command })).toBe('ApprovalDenied')
+      expect(asked).toHaveLength(1)
+    },
+  )
 })

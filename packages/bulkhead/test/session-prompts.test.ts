@@ -10,10 +10,15 @@ let folder: string
 let host: Host
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-prompts-'))
-  for (const name of ['work/.agents/skills/deploy', 'home/guidance', 'home/kits']) mkdirSync(join(folder, name), { recursive: true })
-  writeFileSync(join(folder, 'work/.agents/skills/deploy/SKILL.md'), '---\nname: deploy\ndescription: How to deploy.\n---\nPush.')
+  for (const name of ['work/.agents/skills/deploy', 'home/guidance', 'home/kits'])
+    mkdirSync(join(folder, name), { recursive: true })
+  writeFileSync(
+    join(folder, 'work/.agents/skills/deploy/SKILL.md'), '---\nname: deploy\ndescription: How to deploy.\n---\nPush.',
+  )
   const agents = [{ name: 'reviewer', prompt: 'Reviews changes.\nBe strict.' }, { name: 'silent' }]
-  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, env: {}, agents, trust: 'trusted' })
+  host = await createHost({
+    workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, env: {}, agents, trust: 'trusted',
+  })
 })
 afterAll(async () => {
   await host.close()
@@ -44,7 +49,9 @@ it('has the skills, agents, guidance and kits that the tools of the session are 
 
 it('leaves out what is about tools whose calls are all denied', async () => {
   const deny = (permission: string) => ({ permission, pattern: '*', action: 'deny' as const })
-  const { text, session } = await prompted({ rules: [deny('bash'), deny('edit'), deny('write'), deny('apply_patch'), deny('git')] })
+  const { text, session } = await prompted({
+    rules: [deny('bash'), deny('edit'), deny('write'), deny('apply_patch'), deny('git')],
+  })
   expect(text['tools']).not.toMatch(/^- (bash|edit|write|apply_patch|git):/m)
   expect(text['kits']).not.toContain('Test-driven')
   expect(session.deniedAlways('bash')).toMatch(/^the rule "bash \*" of .* forbids it$/)
@@ -60,13 +67,17 @@ it('asks no person for skills, and looks once in a session', async () => {
   const events: BulkheadEvent[] = []
   onTestFinished(host.on((event) => events.push(event), ['ToolInvocationProposed']))
   const rules = [{ permission: 'skill', pattern: '*', action: 'ask' as const }]
-  expect((await prompted({ rules, approver: { approve: () => expect.fail('asked') } })).text).not.toHaveProperty('skills')
+  expect((await prompted({ rules, approver: { approve: () => expect.fail('asked') } })).text).not.toHaveProperty(
+    'skills',
+  )
   expect(events).toEqual([])
   const { session, text } = await prompted({ budget: { calls: 2 } })
   expect(text).toHaveProperty('skills')
   await host.promptSections(session)
   expect(events).toHaveLength(1)
-  expect(await session.call({ id: 'c', name: 'skill', arguments: { name: 'deploy' } })).toMatchObject({ type: 'output' })
+  expect(await session.call({ id: 'c', name: 'skill', arguments: { name: 'deploy' } })).toMatchObject({
+    type: 'output',
+  })
 })
 
 it('names what does not fit', async () => {
@@ -92,7 +103,9 @@ it('takes the files of the user as they are at each time, and reports malformed 
 
 it('refuses invalid options', async () => {
   const session = await host.openSession()
-  await expect(host.promptSections(session, { maxChars: 0 })).rejects.toMatchObject({ code: 'ConfigInvalid', data: { path: '/maxChars' } })
+  await expect(host.promptSections(session, { maxChars: 0 })).rejects.toMatchObject({
+    code: 'ConfigInvalid', data: { path: '/maxChars' },
+  })
   await expect(host.promptSections(session, { maxchars: 5 } as never)).rejects.toThrow('Did you mean "maxChars"?')
   await expect(host.promptSections('s1' as never)).rejects.toMatchObject({ code: 'ConfigInvalid' })
 })
@@ -102,10 +115,17 @@ it('does what the guide says', async () => {
   const block = (name: string): string => new RegExp(`^\`\`\`\\w+ ${name}\n([^]*?)^\`\`\``, 'm').exec(guide)![1]!
   userFile('guidance/grep.yaml', block('github_create_issue.yaml'))
   userFile('kits/write-docs.yaml', block('write-docs.yaml'))
-  const program = block('prompt.ts').replace('process.cwd()', `${JSON.stringify(join(folder, 'work'))}, home: ${JSON.stringify(join(folder, 'home'))}, env: {}`)
+  const program = block('prompt.ts')
+    .replace(
+      'process.cwd()',
+      `${JSON.stringify(join(folder, 'work'))}, home: ${JSON.stringify(join(folder, 'home'))}, env: {}`,
+    )
     .replace("'bulkhead'", JSON.stringify(new URL('../src/index.ts', import.meta.url).href))
   writeFileSync(join(folder, 'prompt.ts'), program)
-  const { system, missing } = await import(pathToFileURL(join(folder, 'prompt.ts')).href) as { system: string; missing: readonly string[] }
+  const { system, missing } = (await import(pathToFileURL(join(folder, 'prompt.ts')).href)) as {
+    system: string
+    missing: readonly string[]
+  }
   expect(system).toContain('## Using the tools\n\n')
   expect(system).toContain('- grep: Search for an issue about the same matter first.\n')
   expect(system).toContain('### Write documentation\n')

@@ -20,7 +20,9 @@ const noting = new URL('./noting-loads.ts', import.meta.url).href
 async function loadsOf(args: readonly string[], code = 0, more: NodeJS.ProcessEnv = {}): Promise<readonly string[]> {
   const file = join(folder, 'loads')
   rmSync(file, { force: true })
-  expect(await bulkhead(args, folder, { NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file, ...more })).toMatchObject({ code })
+  expect(await bulkhead(args, folder, { NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file, ...more })).toMatchObject(
+    { code },
+  )
   return namesOf(readFileSync(file, 'utf8').split('\n'))
 }
 
@@ -38,7 +40,10 @@ it('--version loads only the entry modules', async () => {
 })
 
 it('install and uninstall do not verify bundled tools', async () => {
-  writeExtension(join(folder, 'home'), { id: 'word', tools: [{ name: 'word' }] }, 'export default { tools: { word: { execute: () => 1 } } }')
+  writeExtension(
+    join(folder, 'home'), { id: 'word', tools: [{ name: 'word' }] },
+    'export default { tools: { word: { execute: () => 1 } } }',
+  )
   mkdirSync(join(folder, 'own'))
   const home = ['--home', join(folder, 'own')]
   const validators = (loads: readonly string[]) => loads.filter((name) => ['ajv', 're2js'].includes(name))
@@ -48,11 +53,15 @@ it('install and uninstall do not verify bundled tools', async () => {
 
 /** Slow to load, and not needed to list tools. */
 const MCP_CLIENT = '@modelcontextprotocol/client'
-const HEAVY = ['sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@modelcontextprotocol/server', MCP_CLIENT, '@sigstore/verify', '@sigstore/tuf', '@npmcli/config', 'rolldown']
+const HEAVY = [
+  'sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@modelcontextprotocol/server',
+  MCP_CLIENT, '@sigstore/verify', '@sigstore/tuf', '@npmcli/config', 'rolldown',
+]
 
 describe('of commands in one process, each with what the earlier ones have loaded,', () => {
   const COMMANDS = {
-    help: ['--help'], unknown: ['fly'], 'help of tools': ['tools', '--help'], audit: ['audit', 'verify'], 'help of mcp': ['mcp', '--help'],
+    'help': ['--help'], 'unknown': ['fly'], 'help of tools': ['tools', '--help'], 'audit': ['audit', 'verify'],
+    'help of mcp': ['mcp', '--help'],
   }
   let ran: Readonly<Record<keyof typeof COMMANDS, { readonly code: number; readonly loads: readonly string[] }>>
   beforeAll(async () => {
@@ -82,7 +91,9 @@ describe('of commands in one process, each with what the earlier ones have loade
   it('audit verify loads no host and no validators', () => {
     const loads = loadedBy('audit')
     expect(loads).toEqual(expect.arrayContaining(['contract', 'store']))
-    expect(loads.filter((name) => [...HEAVY, 'host', 'loader', 'tools-bundled', 'ajv', 're2js', 'zod'].includes(name))).toEqual([])
+    expect(
+      loads.filter((name) => [...HEAVY, 'host', 'loader', 'tools-bundled', 'ajv', 're2js', 'zod'].includes(name)),
+    ).toEqual([])
   })
 })
 
@@ -115,7 +126,16 @@ it('the same holds without a home folder, and none is created', ONLY_IN_SOAK, as
 it('importing the library loads no host implementation and no validators', async () => {
   const file = join(folder, 'loads')
   const script = `const { createHost } = await import(${JSON.stringify(`${source}index.ts`)}); if (typeof createHost !== 'function') process.exit(1)`
-  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env: { NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] } })
-  const loads = new Set(readFileSync(file, 'utf8').split('\n').filter((url) => url !== '' && !url.startsWith(source)).map(packageOf))
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    env: {
+      NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+    },
+  })
+  const loads = new Set(
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((url) => url !== '' && !url.startsWith(source))
+      .map(packageOf),
+  )
   expect([...loads].toSorted()).toEqual(['contract', 'host', 'kit'])
 })

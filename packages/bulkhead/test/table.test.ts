@@ -3,8 +3,13 @@ import { expect, it } from 'vitest'
 import { table } from '../src/cli/output.ts'
 
 const HEADINGS = ['NAME', 'SHADOWS', 'MAY']
-const ROWS = [['read', '-', 'reads {workspace}'], ['skill', '-', 'reads {workspace}/.agents/skills, reads {user-data}/skills']]
-const lines = (columns: number | undefined, rows = ROWS) => stripVTControlCharacters(table(HEADINGS, rows, columns)).trimEnd().split('\n')
+const ROWS = [
+  ['read', '-', 'reads {workspace}'], ['skill', '-', 'reads {workspace}/.agents/skills, reads {user-data}/skills'],
+]
+const lines = (columns: number | undefined, rows = ROWS) =>
+  stripVTControlCharacters(table(HEADINGS, rows, columns))
+    .trimEnd()
+    .split('\n')
 
 it('prints one line per row without a terminal', () => {
   expect(lines(undefined)).toEqual([

@@ -29,7 +29,13 @@ it('a program with OpenTelemetry gets a span for each call', async () => {
   await session.call({ id: 'c2', name: 'read', arguments: { path: 'none.txt' } })
   await host.close()
   expect(exporter.getFinishedSpans()).toMatchObject([
-    { name: 'execute_tool read', attributes: { 'gen_ai.tool.call.id': 'c1', 'bulkhead.layer': 'bundled', 'gen_ai.tool.description': expect.stringMatching(/file/) as string } },
+    {
+      name: 'execute_tool read',
+      attributes: {
+        'gen_ai.tool.call.id': 'c1', 'bulkhead.layer': 'bundled',
+        'gen_ai.tool.description': expect.stringMatching(/file/) as string,
+      },
+    },
     { name: 'execute_tool read', attributes: { 'gen_ai.tool.call.id': 'c2', 'error.type': 'NotFound' } },
   ])
 })
@@ -42,7 +48,10 @@ it('a program that traces the host itself gets no second span', async () => {
   const stop = traceTools(host, { tracer: trace.getTracer('mine'), arguments: true })
   await session.call({ id: 'c1', name: 'read', arguments: { path: 'a.txt' } })
   expect(exporter.getFinishedSpans()).toMatchObject([
-    { instrumentationScope: { name: 'mine' }, attributes: { 'gen_ai.tool.call.id': 'c1', 'gen_ai.tool.call.arguments': '{"path":"a.txt"}' } },
+    {
+      instrumentationScope: { name: 'mine' },
+      attributes: { 'gen_ai.tool.call.id': 'c1', 'gen_ai.tool.call.arguments': '{"path":"a.txt"}' },
+    },
   ])
   stop()
   await host.close()
@@ -51,15 +60,24 @@ it('a program that traces the host itself gets no second span', async () => {
 it('a call made by a tool is a child span', async () => {
   const home = join(folder, 'home')
   const requires = { capabilities: ['tools.call' as const] }
-  writeExtension(home, { id: 'asker', tools: [{ name: 'asks', requires }] }, 'export default { tools: { asks: { execute: (_, { tools }) => tools.call("answers", {}) } } }')
-  writeExtension(home, { id: 'answerer', tools: [{ name: 'answers' }] }, 'export default { tools: { answers: { execute: () => 42 } } }')
+  writeExtension(
+    home, { id: 'asker', tools: [{ name: 'asks', requires }] },
+    'export default { tools: { asks: { execute: (_, { tools }) => tools.call("answers", {}) } } }',
+  )
+  writeExtension(
+    home, { id: 'answerer', tools: [{ name: 'answers' }] },
+    'export default { tools: { answers: { execute: () => 42 } } }',
+  )
   const host = await createHost({ workspace: folder, home, cache: CACHE, config: IN_THREADS })
   const session = await host.openSession({ mode: 'yolo' })
   exporter.reset()
-  for (const id of ['c1', 'c2']) expect(await session.call({ id, name: 'asks', arguments: {} })).toMatchObject({ data: 42 })
+  for (const id of ['c1', 'c2'])
+    expect(await session.call({ id, name: 'asks', arguments: {} })).toMatchObject({ data: 42 })
   await host.close()
   const spans = exporter.getFinishedSpans()
-  expect(spans.map(({ name }) => name)).toEqual(['execute_tool answers', 'execute_tool asks', 'execute_tool answers', 'execute_tool asks'])
+  expect(spans.map(({ name }) => name)).toEqual([
+    'execute_tool answers', 'execute_tool asks', 'execute_tool answers', 'execute_tool asks',
+  ])
   for (const at of [0, 2]) expect(spans[at]!.parentSpanContext?.spanId).toBe(spans[at + 1]!.spanContext().spanId)
 })
 

@@ -11,7 +11,10 @@ let folder: string
 let host: Host | undefined
 beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-decided-')))
-  writeExtension(join(folder, '.bulkhead'), { id: 'greeter', tools: [{ name: 'greet' }] }, 'export default { tools: { greet: { execute: () => 1 } } }')
+  writeExtension(
+    join(folder, '.bulkhead'), { id: 'greeter', tools: [{ name: 'greet' }] },
+    'export default { tools: { greet: { execute: () => 1 } } }',
+  )
 })
 afterEach(async () => {
   await host?.close()
@@ -20,7 +23,10 @@ afterEach(async () => {
 
 const answering = (value: string): Interactor => ({ interact: async () => ({ status: 'accepted', value }) })
 const open = async (options: Partial<CreateHostOptions> = {}) => {
-  host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store: await openSqliteStore({ file: join(folder, 'audit.db') }), ...options })
+  host = await createHost({
+    workspace: folder, home: join(folder, 'home'), cache: CACHE,
+    store: await openSqliteStore({ file: join(folder, 'audit.db') }), ...options,
+  })
   return host
 }
 /** The audit records, after the host has closed. */
@@ -35,10 +41,13 @@ const audited = async (): Promise<readonly unknown[]> => {
   }
 }
 
-it.each(['trusted', 'once', 'declined'] as const)('the audit contains the decision "%s" of a user', async (decision) => {
-  await open({ interactor: answering(decision) })
-  expect(await audited()).toEqual([[folder, decision]])
-})
+it.each(['trusted', 'once', 'declined'] as const)(
+  'the audit contains the decision "%s" of a user',
+  async (decision) => {
+    await open({ interactor: answering(decision) })
+    expect(await audited()).toEqual([[folder, decision]])
+  },
+)
 
 it('the audit contains the decision of an embedder, and the lack of a user', async () => {
   await open({ trust: 'trusted' })

@@ -13,7 +13,10 @@ beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-trust-')))
   // Without it, the command verifies the bundled tools each time.
   mkdirSync(home(), { recursive: true })
-  writeExtension(join(folder, '.bulkhead'), { id: 'greeter', tools: [{ name: 'greet' }] }, 'export default { tools: { greet: { execute: () => 1 } } }')
+  writeExtension(
+    join(folder, '.bulkhead'), { id: 'greeter', tools: [{ name: 'greet' }] },
+    'export default { tools: { greet: { execute: () => 1 } } }',
+  )
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
@@ -44,7 +47,9 @@ describe('bulkhead trust', () => {
     expect((await inside(['trust', '--once', '--yes', '--json'], folder)).code).toBe(0)
     expect([await offers(), await offers()]).toEqual([true, false])
     const declined = JSON.parse((await inside(['trust', folder, '--decline', '--json'], folder)).stdout) as TrustRecord
-    expect(declined).toMatchObject({ path: folder, decision: 'declined', digest: expect.stringMatching(/^[0-9a-f]{128}$/) })
+    expect(declined).toMatchObject({
+      path: folder, decision: 'declined', digest: expect.stringMatching(/^[0-9a-f]{128}$/),
+    })
     writeFileSync(join(home(), 'trust.jsonl'), 'what?\n', { flag: 'a' })
     const { stdout, stderr } = await inside(['trust', '--list'], folder)
     expect(stdout).toMatch(new RegExp(`declined +\\S+ +[0-9a-f]{12} +${folder}`))
@@ -52,7 +57,8 @@ describe('bulkhead trust', () => {
   })
 
   it.each([
-    ['--once', '--decline'], ['--status', '--list'], ['--status', '--yes'], ['--decline', '--accept', 'abcdef123456'], ['--accept', 'x'], ['a', 'b'], ['--trust-project'],
+    ['--once', '--decline'], ['--status', '--list'], ['--status', '--yes'], ['--decline', '--accept', 'abcdef123456'],
+    ['--accept', 'x'], ['a', 'b'], ['--trust-project'],
   ])('refuses contradicting options: %s %s %s', async (...args) => {
     expect((await inside(['trust', ...args.filter((word) => word !== undefined)], folder)).code).toBe(2)
   })
@@ -129,7 +135,8 @@ describe('a user who is asked', () => {
     interactor.onQuestion(() => { if (interactor.pending.length === 2) both.resolve() })
     const opening = [1, 2].map(() => createHost({ workspace: folder, home: home(), cache: CACHE, interactor }))
     await both.promise
-    for (const { correlationId } of interactor.pending) interactor.answer(correlationId, { status: 'accepted', value: 'once' })
+    for (const { correlationId } of interactor.pending)
+      interactor.answer(correlationId, { status: 'accepted', value: 'once' })
     for (const host of await Promise.all(opening)) await host.close()
   })
 })

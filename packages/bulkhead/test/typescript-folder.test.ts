@@ -55,22 +55,29 @@ beforeEach(() => {
     'home/.bulkhead/config.json': JSON.stringify(IN_THREADS),
     'tool/package.json': JSON.stringify({ name: 'count', version: '1.0.0', type: 'module' }),
     'tool/index.ts': INDEX, 'tool/src/size.ts': SIZE, 'tool/node_modules/lib/index.js': 'export * from "./bytes.js"',
-    'tool/node_modules/lib/package.json': JSON.stringify({ name: 'lib', version: '1.0.0', type: 'module', main: 'index.js' }),
+    'tool/node_modules/lib/package.json': JSON.stringify({
+      name: 'lib', version: '1.0.0', type: 'module', main: 'index.js',
+    }),
     'tool/node_modules/lib/bytes.js': LIB, 'a.md': 'text',
   })
 })
 
-const call = (...more: string[]) => inside(['call', './tool', 'count', '--args', '{"path":"a.md"}', '--mode', 'yolo', '--no-store', ...more], folder)
+const call = (...more: string[]) =>
+  inside(['call', './tool', 'count', '--args', '{"path":"a.md"}', '--mode', 'yolo', '--no-store', ...more], folder)
 
 it('imports what it declares, itself and in a library', async () => {
   const { code, stdout, stderr } = await call()
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(JSON.parse(stdout)).toEqual({ name: 'a.md', characters: 4, size: 4 })
-  expect(await inside(['pack', './tool', '--json'], folder)).toMatchObject({ code: 0, stdout: expect.stringContaining('"count"') })
+  expect(await inside(['pack', './tool', '--json'], folder)).toMatchObject({
+    code: 0, stdout: expect.stringContaining('"count"'),
+  })
 })
 
 it('says how to answer the questions about a tool of a folder, without a terminal', async () => {
-  const { code, stderr } = await inside(['call', './tool', 'count', '--args', '{"path":"a.md"}', '--mode', 'ask', '--no-store'], folder)
+  const { code, stderr } = await inside(
+    ['call', './tool', 'count', '--args', '{"path":"a.md"}', '--mode', 'ask', '--no-store'], folder,
+  )
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^ApprovalDenied .*\nThere is no terminal to ask for approval\. --mode yolo skips the questions of the mode, and no others\.\n$/)])
 })
 
@@ -85,22 +92,83 @@ it('names the shim that a library uses at its top level, and who imports the lib
 })
 
 it.each<[fault: string, files: Readonly<Record<string, string>>, message: RegExp]>([
-  ['a syntax error', { 'tool/src/size.ts': `${SIZE}let wrong: = 1\n` }, /^CompartmentStartFailed src\/size\.ts, line 4, cannot be parsed\./],
-  ['a missing file', { 'tool/src/size.ts': `${SIZE}import './gone.ts'\n` }, /^ModuleNotFound src\/size\.ts, line 4, cannot be bundled\. Correct it and try again\.\n.*Could not resolve '\.\/gone\.ts'(?![\s\S]*cure:)/],
-  ['a missing package', { 'tool/src/size.ts': `\nimport 'gone'\n${SIZE}` }, /^ModuleNotFound src\/size\.ts, line 2, imports "gone", which is neither/],
-  ['a missing export', { 'tool/src/size.ts': `${SIZE}export { gone } from 'node:fs'\nexport * from './size.ts'\n`, 'tool/index.ts': INDEX.replace('{ sizeOf }', '{ sizeOf, gone }').replace('size:', 'gone, size:') },
-    /^CompartmentStartFailed index\.ts could not be imported: .*'node:fs' does not provide an export named 'gone' \(imported in .*, line \d+: index\.ts → .*node:fs\)/],
-  ['a module without a shim', { 'tool/node_modules/lib/index.js': `import 'node:vm'\nexport * from './bytes.js'` }, /^BuiltinDenied .*\(imported in node_modules\/lib\/index\.js, line 1: index\.ts → src\/size\.ts → lib → node:vm\)\.$/m],
-  ['a member without a shim, in a call', { 'tool/node_modules/lib/bytes.js': LIB.replace('.promises.stat', '.createReadStream') }, /^BuiltinDenied `createReadStream` of node:fs .*\(node_modules\/lib\/bytes\.js, line 4: index\.ts → .* → node:fs\)\. /m],
-  ['a module without a shim, in CommonJS', { 'tool/node_modules/lib/index.js': `export * from './bytes.js'\nimport './old.cjs'`, 'tool/node_modules/lib/old.cjs': `\nconst vm = require('vm')\nmodule.exports = vm.Script` }, /^BuiltinDenied .*\(imported in node_modules\/lib\/old\.cjs, line 2: index\.ts → src\/size\.ts → lib → node:vm\)\.$/m],
-  ['a wrong manifest beside the code', { 'tool/bulkhead.json': `{\n  "kind": "Tool", "contractVersion": "1.0.0", "requiredCoreVersion": "^1.0.0", "id": "count", "version": "1.0.0",\n  "main": "./index.ts", "tools": [\n    { "name": "count", "description": "Counts.", "inputSchema": { "type": "object" },\n      "mode": "reed" }] }\n` }, /^ShapeInvalid bulkhead\.json, line 5: \/tools\/0\/mode is wrong: /],
-  ['an exception at the top level', { 'tool/src/size.ts': `${SIZE}const check = (text: string): void => {\n  if (text) throw new Error('boom')\n}\ncheck(String(sizeOf))\n` }, /^CompartmentStartFailed index\.ts could not be imported: boom \(src\/size\.ts, line 5: index\.ts → src\/size\.ts\)$/m],
-  ['a wrong key of a tool', { 'tool/index.ts': INDEX.replace("mode: 'read'", "mode: 'reed' as never") }, /^ShapeInvalid index\.ts, line 13: \/tools\/0\/mode is wrong: /],
-  ['a missing key of a tool', { 'tool/index.ts': INDEX.replace(/ {2}description.*/, '') }, /^ShapeInvalid index\.ts, line 8: \/tools\/0\/description is missing: /],
-  ['a wrong schema', { 'tool/index.ts': INDEX.replace("path: { type: 'string' }", "\n    path: { type: 'text' as never }") }, /^\w+ index\.ts, line 11: .*\/tools\/0\/inputSchema is wrong at \/properties\/path\/type: /],
-  ['a wrong version', { 'tool/package.json': '{\n  "name": "count",\n  "version": "one"\n}\n' }, /^ShapeInvalid package\.json, line 3: \/version must be a version/],
-  ['no extension', { 'tool/index.ts': INDEX.replace('export default', 'export const extension =') }, /^ShapeInvalid index\.ts exports no extension\./],
-  ['a schema that is not JSON', { 'tool/index.ts': INDEX.replace('mode:', 'output: { "~standard": {} } as never,\n  mode:') }, /^ToolExecutionFailed index\.ts: The output of count cannot be written as JSON Schema\./],
+  [
+    'a syntax error', { 'tool/src/size.ts': `${SIZE}let wrong: = 1\n` },
+    /^CompartmentStartFailed src\/size\.ts, line 4, cannot be parsed\./,
+  ],
+  [
+    'a missing file', { 'tool/src/size.ts': `${SIZE}import './gone.ts'\n` },
+    /^ModuleNotFound src\/size\.ts, line 4, cannot be bundled\. Correct it and try again\.\n.*Could not resolve '\.\/gone\.ts'(?![\s\S]*cure:)/,
+  ],
+  [
+    'a missing package', { 'tool/src/size.ts': `\nimport 'gone'\n${SIZE}` },
+    /^ModuleNotFound src\/size\.ts, line 2, imports "gone", which is neither/,
+  ],
+  [
+    'a missing export',
+    {
+      'tool/src/size.ts': `${SIZE}export { gone } from 'node:fs'\nexport * from './size.ts'\n`,
+      'tool/index.ts': INDEX.replace('{ sizeOf }', '{ sizeOf, gone }').replace('size:', 'gone, size:'),
+    },
+    /^CompartmentStartFailed index\.ts could not be imported: .*'node:fs' does not provide an export named 'gone' \(imported in .*, line \d+: index\.ts → .*node:fs\)/,
+  ],
+  [
+    'a module without a shim', { 'tool/node_modules/lib/index.js': `import 'node:vm'\nexport * from './bytes.js'` },
+    /^BuiltinDenied .*\(imported in node_modules\/lib\/index\.js, line 1: index\.ts → src\/size\.ts → lib → node:vm\)\.$/m,
+  ],
+  [
+    'a member without a shim, in a call',
+    { 'tool/node_modules/lib/bytes.js': LIB.replace('.promises.stat', '.createReadStream') },
+    /^BuiltinDenied `createReadStream` of node:fs .*\(node_modules\/lib\/bytes\.js, line 4: index\.ts → .* → node:fs\)\. /m,
+  ],
+  [
+    'a module without a shim, in CommonJS',
+    {
+      'tool/node_modules/lib/index.js': `export * from './bytes.js'\nimport './old.cjs'`,
+      'tool/node_modules/lib/old.cjs': `\nconst vm = require('vm')\nmodule.exports = vm.Script`,
+    },
+    /^BuiltinDenied .*\(imported in node_modules\/lib\/old\.cjs, line 2: index\.ts → src\/size\.ts → lib → node:vm\)\.$/m,
+  ],
+  [
+    'a wrong manifest beside the code',
+    {
+      'tool/bulkhead.json': `{\n  "kind": "Tool", "contractVersion": "1.0.0", "requiredCoreVersion": "^1.0.0", "id": "count", "version": "1.0.0",\n  "main": "./index.ts", "tools": [\n    { "name": "count", "description": "Counts.", "inputSchema": { "type": "object" },\n      "mode": "reed" }] }\n`,
+    },
+    /^ShapeInvalid bulkhead\.json, line 5: \/tools\/0\/mode is wrong: /,
+  ],
+  [
+    'an exception at the top level',
+    {
+      'tool/src/size.ts': `${SIZE}const check = (text: string): void => {\n  if (text) throw new Error('boom')\n}\ncheck(String(sizeOf))\n`,
+    },
+    /^CompartmentStartFailed index\.ts could not be imported: boom \(src\/size\.ts, line 5: index\.ts → src\/size\.ts\)$/m,
+  ],
+  [
+    'a wrong key of a tool', { 'tool/index.ts': INDEX.replace("mode: 'read'", "mode: 'reed' as never") },
+    /^ShapeInvalid index\.ts, line 13: \/tools\/0\/mode is wrong: /,
+  ],
+  [
+    'a missing key of a tool', { 'tool/index.ts': INDEX.replace(/ {2}description.*/, '') },
+    /^ShapeInvalid index\.ts, line 8: \/tools\/0\/description is missing: /,
+  ],
+  [
+    'a wrong schema',
+    { 'tool/index.ts': INDEX.replace("path: { type: 'string' }", "\n    path: { type: 'text' as never }") },
+    /^\w+ index\.ts, line 11: .*\/tools\/0\/inputSchema is wrong at \/properties\/path\/type: /,
+  ],
+  [
+    'a wrong version', { 'tool/package.json': '{\n  "name": "count",\n  "version": "one"\n}\n' },
+    /^ShapeInvalid package\.json, line 3: \/version must be a version/,
+  ],
+  [
+    'no extension', { 'tool/index.ts': INDEX.replace('export default', 'export const extension =') },
+    /^ShapeInvalid index\.ts exports no extension\./,
+  ],
+  [
+    'a schema that is not JSON',
+    { 'tool/index.ts': INDEX.replace('mode:', 'output: { "~standard": {} } as never,\n  mode:') },
+    /^ToolExecutionFailed index\.ts: The output of count cannot be written as JSON Schema\./,
+  ],
 ])('names the written file and line: %s', async (_, files, message) => {
   write(files)
   const { code, stderr } = await call()
@@ -109,7 +177,9 @@ it.each<[fault: string, files: Readonly<Record<string, string>>, message: RegExp
 })
 
 const FAILING = {
-  'tool/index.ts': INDEX.replace('const text', "if (path === 'b.md') throw new TypeError('wrong path')\n    const text"),
+  'tool/index.ts': INDEX.replace(
+    'const text', "if (path === 'b.md') throw new TypeError('wrong path')\n    const text",
+  ),
   'tool/src/size.ts': `${SIZE.replace('=> bytesIn(path)', '=> check(path).then(bytesIn)')}
 async function check(path: string): Promise<string> {
   await Promise.resolve()
@@ -132,7 +202,12 @@ it('shows the stack of an exception with written files and lines, and its causes
   const { stdout: json } = await call('--json')
   const { stack, ...outcome } = JSON.parse(json) as Record<string, unknown>
   expect(stack).toMatchObject([
-    { message: 'no size of a.md', frames: [{ name: 'check', file: 'tool/src/size.ts', line: 10 }, { file: 'tool/index.ts', line: 17 }] },
+    {
+      message: 'no size of a.md',
+      frames: [
+        { name: 'check', file: 'tool/src/size.ts', line: 10 }, { file: 'tool/index.ts', line: 17 },
+      ],
+    },
     { frames: [{ file: 'tool/src/size.ts', line: 8 }, { file: 'tool/index.ts' }] },
   ])
   expect(outcome).toMatchObject({ type: 'error', error_text: 'no size of a.md', metadata: { attempt: 1 } })
@@ -140,10 +215,20 @@ it('shows the stack of an exception with written files and lines, and its causes
 })
 
 it('shows the place of an error that ends the compartment, and of one at a real load', async () => {
-  write({ 'tool/index.ts': INDEX.replace('const text', "setTimeout(() => { throw new Error('later') })\n    await new Promise(() => undefined)\n    const text") })
-  expect((await call()).stderr).toMatch(/^CompartmentCrashed .*uncaught error: later\..*\n {4}at .*\(tool\/index\.ts:15:\d+\)$/m)
+  write({
+    'tool/index.ts': INDEX.replace(
+      'const text',
+      "setTimeout(() => { throw new Error('later') })\n    await new Promise(() => undefined)\n    const text",
+    ),
+  })
+  expect((await call()).stderr).toMatch(
+    /^CompartmentCrashed .*uncaught error: later\..*\n {4}at .*\(tool\/index\.ts:15:\d+\)$/m,
+  )
   const tools = [{ name: 'count', description: 'Counts.', inputSchema: { type: 'object' }, mode: 'read' }]
-  const manifest = { kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'count', version: '1.0.0', main: './index.ts', tools }
+  const manifest = {
+    kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'count', version: '1.0.0',
+    main: './index.ts', tools,
+  }
   write({ 'tool/bulkhead.json': JSON.stringify(manifest), 'tool/index.ts': `const fail = (text: string): never => {\n  throw new Error(text)\n}\nexport default { tools: { count: { execute: () => fail } } }\nif (globalThis.setTimeout) fail('boom')\n` })
   const { stderr } = await call()
   expect(stderr).toMatch(/^CompartmentStartFailed index\.ts could not be imported: boom \(index\.ts, line 2\).*\n {4}at fail \(tool\/index\.ts:2:9\)\n {4}at tool\/index\.ts:5:\d+$/m)

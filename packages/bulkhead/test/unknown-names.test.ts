@@ -14,7 +14,10 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-names-'))
   home = join(folder, 'home')
   mkdirSync(home)
-  writeExtension(home, { id: 'weather', tools: [{ name: 'forecast' }] }, 'export default { tools: { forecast: { execute: () => "sun" } } }')
+  writeExtension(
+    home, { id: 'weather', tools: [{ name: 'forecast' }] },
+    'export default { tools: { forecast: { execute: () => "sun" } } }',
+  )
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
@@ -25,17 +28,24 @@ const openWith = async (config: unknown) => {
 
 it('a misspelt name in a file is reported with the nearest name, and a correct one is not', async () => {
   const misspelt = await openWith({
-    rules: [{ permission: 'wrtie', action: 'deny' }, { permission: 'net', action: 'deny' }], tools: { bsh: { enabled: false } },
+    rules: [
+      { permission: 'wrtie', action: 'deny' }, { permission: 'net', action: 'deny' },
+    ],
+    tools: { bsh: { enabled: false } },
     extensions: { wether: { enabled: false } },
   })
-  const found = misspelt.diagnostics.filter(({ stage }) => stage === 'configSchema').map(({ path, cure }) => `${path} ${cure}`)
+  const found = misspelt.diagnostics
+    .filter(({ stage }) => stage === 'configSchema')
+    .map(({ path, cure }) => `${path} ${cure}`)
   await misspelt.close()
   expect(found).toEqual([
-    '/rules/0/permission Did you mean "write"?', '/rules/1/permission Did you mean "net.fetch"?', '/tools/bsh Did you mean "bash"?',
+    '/rules/0/permission Did you mean "write"?', '/rules/1/permission Did you mean "net.fetch"?',
+    '/tools/bsh Did you mean "bash"?',
     '/extensions/wether Did you mean "weather"?',
   ])
   const right = await openWith({
-    rules: [{ permission: 'forecast', action: 'deny' }], tools: { bash: { enabled: false }, forecast: { enabled: false } },
+    rules: [{ permission: 'forecast', action: 'deny' }],
+    tools: { bash: { enabled: false }, forecast: { enabled: false } },
     extensions: { weather: { enabled: false } },
   })
   expect(right.diagnostics.filter(({ stage }) => stage === 'configSchema')).toEqual([])
@@ -45,14 +55,19 @@ it('a misspelt name in a file is reported with the nearest name, and a correct o
 
 it('a rule after a malformed one is reported with its own position and file', async () => {
   const host = await openWith({
-    rules: [{ permission: 'read', action: 'allow', pattern: 7 }, { permission: 'wrtie', action: 'deny' }, { permission: 'bash', action: 'deny' }],
+    rules: [
+      { permission: 'read', action: 'allow', pattern: 7 }, { permission: 'wrtie', action: 'deny' },
+      { permission: 'bash', action: 'deny' },
+    ],
   })
   const session = await host.openSession({ mode: 'yolo' })
   const { chain, remedies } = await session.explain({ id: 'c', name: 'bash', arguments: { command: 'ls' } })
   const source = `user rule bash * (${join(home, 'config.json')}#/rules/2)`
   expect(chain.find(({ stage }) => stage === 'rules')).toMatchObject({ action: 'deny', source })
   expect(remedies).toEqual([`Change or remove the ${source}.`])
-  expect(host.diagnostics.filter(({ stage }) => stage === 'configSchema').map(({ path }) => path)).toEqual(['/rules/0/pattern', '/rules/1/permission'])
+  expect(host.diagnostics.filter(({ stage }) => stage === 'configSchema').map(({ path }) => path)).toEqual([
+    '/rules/0/pattern', '/rules/1/permission',
+  ])
   await host.close()
 })
 
@@ -71,8 +86,14 @@ it('the role of a token is known, also while its client has no session', async (
 })
 
 it('a rule that never decides is reported with the one that does', async () => {
-  const host = await openWith({ rules: [{ permission: 'bash', action: 'deny' }, { permission: 'bash', action: 'allow' }] })
-  const found = host.diagnostics.filter(({ stage }) => stage === 'configSchema').map(({ path, message }) => `${path} ${message}`)
+  const host = await openWith({
+    rules: [
+      { permission: 'bash', action: 'deny' }, { permission: 'bash', action: 'allow' },
+    ],
+  })
+  const found = host.diagnostics
+    .filter(({ stage }) => stage === 'configSchema')
+    .map(({ path, message }) => `${path} ${message}`)
   await host.close()
   expect(found).toEqual([expect.stringMatching(/^\/rules\/1 The rule "bash \* allow" never decides: "bash \* deny" of .*config\.json#\/rules\/0 matches everything/)])
 })

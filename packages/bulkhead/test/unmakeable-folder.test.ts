@@ -30,6 +30,8 @@ it('each command that needs the folder reports the error', async () => {
 it('fails a call, unless --no-store is given', async () => {
   const call = ['call', 'glob', '--args', '{"pattern":"*"}', '--mode', 'yolo', '--home', NOWHERE]
   const run = (...more: readonly string[]) => inside([...call, ...more], folder, { XDG_CACHE_HOME: NOWHERE })
-  expect(await run()).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^StoreUnavailable .*--no-store/s) })
+  expect(await run()).toMatchObject({
+    code: 1, stdout: '', stderr: expect.stringMatching(/^StoreUnavailable .*--no-store/s),
+  })
   expect(await run('--no-store')).toMatchObject({ code: 0, stderr: '' })
 })

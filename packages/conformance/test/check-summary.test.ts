@@ -10,7 +10,9 @@ const file = (tests: Readonly<Record<string, string>>, ...errors: readonly strin
   name: 'test/one.test.ts',
   errors: [...errors],
   endTime: 3_500,
-  tests: Object.entries(tests).map(([name, state]) => ({ name, state, ...(state === 'skipped' && { reason: 'needs zsh' }) })),
+  tests: Object.entries(tests).map(([name, state]) => ({
+    name, state, ...(state === 'skipped' && { reason: 'needs zsh' }),
+  })),
 })
 const report = (...files: ReturnType<typeof file>[]) => ({ startTime: 1_000, errors: [] as string[], files })
 
@@ -24,7 +26,8 @@ describe('the tests of a package are counted', () => {
   })
 
   it('with the reason of a failure and its line, but not the stack', () => {
-    const stack = 'AssertionError: expected 1 to be 2\n    at file:///x/packages/one/test/b.test.ts?vitest=1:12:3\n    at run'
+    const stack =
+      'AssertionError: expected 1 to be 2\n    at file:///x/packages/one/test/b.test.ts?vitest=1:12:3\n    at run'
     const failed = { ...file({}), tests: [{ name: 'b works', state: 'failed', errors: [stack] }] }
     expect(countTests({ name: 'one', report: report(failed) }).problems).toEqual([
       'one: b works\n      AssertionError: expected 1 to be 2\n      at test/b.test.ts:12',
@@ -38,8 +41,12 @@ describe('the tests of a package are counted', () => {
   })
 
   it('as one failure for a file that failed outside of its tests, whether they passed or not', () => {
-    const { passed, failed, problems } = countTests({ name: 'one', report: report(file({ a: 'passed' }, 'Error: no', 'Error: no')) })
-    expect([passed, failed, problems]).toEqual([1, 1, ['one: test/one.test.ts failed outside of its tests\n      Error: no']])
+    const { passed, failed, problems } = countTests({
+      name: 'one', report: report(file({ a: 'passed' }, 'Error: no', 'Error: no')),
+    })
+    expect([passed, failed, problems]).toEqual([
+      1, 1, ['one: test/one.test.ts failed outside of its tests\n      Error: no'],
+    ])
   })
 
   it('as failures for errors outside of the files, and for tests that did not end', () => {
@@ -118,7 +125,8 @@ describe('continuous integration', needs('Linux'), () => {
     const summary = `\n✗ Some steps failed.\n${describeCounts([failing], []).join('\n')}\n`
     const walls = `${'a wall\n'.repeat(150)}${describeCounts([{ ...failing, name: 'two', problems: ['two: c works'] }], []).join('\n')}\n`
     expect(ciRun(summary, walls)).toEqual({
-      status: 1, end: '✗ Some steps failed.\n  ✗ one: b works\n      It is failed.\n  ✗ two: c works\n\n2 passed, 2 failed\n',
+      status: 1,
+      end: '✗ Some steps failed.\n  ✗ one: b works\n      It is failed.\n  ✗ two: c works\n\n2 passed, 2 failed\n',
     })
   })
 

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deliverOverMcp as overMcp } from '../../bridges/src/mcp/index.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import {
-  badgeOf, conform, createRecorder, junitOf, readFixtures, reportLines, reportOf, REQUIREMENTS, sarifOf, type CheckResult,
+  badgeOf, conform, createRecorder, junitOf, readFixtures, reportLines, reportOf, REQUIREMENTS, sarifOf,
+  type CheckResult,
 } from '../src/index.ts'
 import { GOOD } from './examples/good.ts'
 import { execute, extension as manifestOf, shout } from './examples/parts.ts'
@@ -33,7 +34,9 @@ async function run(example: Example, only?: readonly string[]): Promise<readonly
   const workspace = join(folder, `workspace-${++count}`)
   mkdirSync(workspace)
   writeFileSync(join(workspace, 'README.md'), 'Some words.\n')
-  const { extension, warnings, fixtures: given } = await packFolder(writeExample(join(folder, `example-${count}`), example), { loader })
+  const {
+    extension, warnings, fixtures: given,
+  } = await packFolder(writeExample(join(folder, `example-${count}`), example), { loader })
   const fixtures = readFixtures(given, extension.manifest)
   const recorder = await createRecorder(fixtures)
   const sandbox = createSandbox({ workspace, dryRun: recorder.dryRun, spares: { process: 0, thread: 0 } })
@@ -96,13 +99,18 @@ it('what depends on the origin of a package is found', async () => {
   const { extension } = await packFolder(writeExample(join(folder, 'origin'), Object.values(GOOD)[0]!), { loader })
   const { code } = extension
   if (code.kind !== 'files') throw new Error('a package has files')
-  const signer = { issuer: 'https://ci.example.com', subject: 'build', repository: 'https://example.com/x/y', workflow: null, ref: null }
+  const signer = {
+    issuer: 'https://ci.example.com', subject: 'build', repository: 'https://example.com/x/y', workflow: null,
+    ref: null,
+  }
   const readFiles = async () => new Map([...await code.readFiles(), ['.env', new Uint8Array(3)]])
   const sandbox = { open: () => Promise.reject(new Error('not used')), close: async () => undefined }
   const checked = async (change: Partial<typeof extension>): Promise<readonly string[]> =>
     (await conform({ extension: { ...extension, ...change }, sandbox, workspace: folder }, { only: BY_ORIGIN }))
       .filter(({ ok }) => ok === false).map(({ id }) => id)
-  expect(await checked({ integrity: 'signed', signer: { ...signer, repository: 'https://example.com/acme/example' } })).toEqual([])
+  expect(
+    await checked({ integrity: 'signed', signer: { ...signer, repository: 'https://example.com/acme/example' } }),
+  ).toEqual([])
   expect(await checked({ integrity: 'signed', signer })).toEqual(['provenance-repository'])
   expect(await checked({ integrity: 'unpinned' })).toEqual(['package-integrity', 'package-provenance'])
   expect(await checked({ integrity: 'signed', code: { kind: 'files', readFiles } })).toEqual(['package-hidden'])
@@ -135,7 +143,8 @@ describe('the report', () => {
     ...(evidence !== undefined && { evidence }),
   })
   const results = [
-    result('fine', 'must', true), result('sad', 'should', false, 'it is <sad>'), result('bad', 'must', false, 'it is\u001B[2J'),
+    result('fine', 'must', true), result('sad', 'should', false, 'it is <sad>'),
+    result('bad', 'must', false, 'it is\u001B[2J'),
     result('late', 'must', null, 'it does not start'),
   ]
   const extension = { id: 'sample', version: '1.0.0', digests: { package: 'abc' } as never }
@@ -144,38 +153,63 @@ describe('the report', () => {
   it('counts, and an extension conforms if no must failed or was skipped', () => {
     expect(report).toMatchObject({
       extension: { id: 'sample', version: '1.0.0' }, digest: 'abc', host: { version: '1.2.3' }, seed: 7,
-      summary: { must: { passed: 1, failed: 1, skipped: 1 }, should: { passed: 0, failed: 1, skipped: 0 }, conforms: false },
+      summary: {
+        must: { passed: 1, failed: 1, skipped: 1 }, should: { passed: 0, failed: 1, skipped: 0 }, conforms: false,
+      },
     })
-    expect(report.checks[2]).toEqual({ id: 'bad', group: 'calls', level: 'must', ok: false, evidence: 'it is\u001B[2J' })
+    expect(report.checks[2]).toEqual({
+      id: 'bad', group: 'calls', level: 'must', ok: false, evidence: 'it is\u001B[2J',
+    })
     const passing = results.filter(({ id }) => id === 'fine' || id === 'sad')
     expect(reportOf({ extension, hostVersion: '1.2.3', seed: 7, results: passing }).summary.conforms).toBe(true)
   })
 
   it('shows the worst first, with evidence and cure, and no control characters', () => {
     const lines = reportLines(results, (mark) => mark)
-    expect(lines.filter((line) => !line.startsWith(' ')).map((line) => line.split(' ')[0])).toEqual(['FAIL', 'warn', 'skip', 'ok'])
+    expect(lines.filter((line) => !line.startsWith(' ')).map((line) => line.split(' ')[0])).toEqual([
+      'FAIL', 'warn', 'skip', 'ok',
+    ])
     expect(lines.join('\n')).toContain('Mend bad.')
     expect(lines.join('\n')).not.toContain('\u001B')
   })
 
   it('is written as SARIF, with a rule for each requirement and a result for each that does not hold', () => {
     const text = sarifOf(results, report, 'my tools/bulkhead.json')
-    const { version, runs } = JSON.parse(text) as { version: string; runs: readonly { tool: { driver: { rules: readonly { id: string }[] } }; results: unknown }[] }
+    const { version, runs } = JSON.parse(text) as {
+      version: string
+      runs: readonly { tool: { driver: { rules: readonly { id: string }[] } }; results: unknown }[]
+    }
     expect([version, runs.length]).toEqual(['2.1.0', 1])
     expect(runs[0]!.tool.driver.rules.map(({ id }) => id)).toEqual(results.map(({ id }) => id))
-    const locations = [{ physicalLocation: { artifactLocation: { uri: 'my%20tools/bulkhead.json' }, region: { startLine: 1 } } }]
+    const locations = [
+      { physicalLocation: { artifactLocation: { uri: 'my%20tools/bulkhead.json' }, region: { startLine: 1 } } },
+    ]
     expect(runs[0]!.results).toMatchObject([
-      { ruleId: 'sad', ruleIndex: 1, kind: 'fail', level: 'warning', message: { text: 'About sad. Found: it is <sad>. Mend sad.' }, locations },
+      {
+        ruleId: 'sad', ruleIndex: 1, kind: 'fail', level: 'warning',
+        message: { text: 'About sad. Found: it is <sad>. Mend sad.' }, locations,
+      },
       { ruleId: 'bad', ruleIndex: 2, kind: 'fail', level: 'error', locations },
-      { ruleId: 'late', ruleIndex: 3, kind: 'open', level: 'none', message: { text: 'Not checked: it does not start. About late.' }, locations },
+      {
+        ruleId: 'late', ruleIndex: 3, kind: 'open', level: 'none',
+        message: { text: 'Not checked: it does not start. About late.' }, locations,
+      },
     ])
     expect(text).not.toContain('\\u001b')
   })
 
   it('names the checks that could not run, by reason, and a whole group by its name', () => {
-    const some = [...results, { ...result('slow', 'must', null, 'no time'), group: 'reload' as const }, { ...result('slower', 'must', null, 'no time'), group: 'reload' as const }]
-    expect(reportLines(some, (mark) => mark).filter((_, at, lines) => `${lines[at]}${lines[at - 1]}`.includes('could not run'))).toEqual([
-      'skip  1 of the checks could not run: it does not start', '      late', 'skip  2 of the checks could not run: no time', '      reload',
+    const some = [
+      ...results, { ...result('slow', 'must', null, 'no time'), group: 'reload' as const },
+      { ...result('slower', 'must', null, 'no time'), group: 'reload' as const },
+    ]
+    expect(
+      reportLines(some, (mark) => mark).filter((_, at, lines) =>
+        `${lines[at]}${lines[at - 1]}`.includes('could not run'),
+      ),
+    ).toEqual([
+      'skip  1 of the checks could not run: it does not start', '      late',
+      'skip  2 of the checks could not run: no time', '      reload',
     ])
   })
 

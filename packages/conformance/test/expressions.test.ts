@@ -84,8 +84,17 @@ describe('finds the superlinear expression', () => {
   const oneOfEachKind = [
     /\s+$/, /a*a*b/, /(?:a|a)*b/, /^.*,.*,.*,x$/, /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/,
   ]
-  const more = [/\{([^}]*)\}\}/, /^(?:#[^\n]*)*$/, /"(?:[^"\\]|\\.)*"x/, /\/+$/, /<[^>]*>/, /<\s*\/?\s*x/, /^(?:\|\||\|)*$/, /^(\w+\s?)*$/, /(\d+)\.(\d+)$/]
-  it.each([...oneOfEachKind, ...thoroughly([], more)].map((expression) => [expression.source, { pattern: expression.source, flags: expression.flags }] as const))('%s', async (_source, expression) => {
+  const more = [
+    /\{([^}]*)\}\}/,
+    /^(?:#[^\n]*)*$/,
+    /"(?:[^"\\]|\\.)*"x/,
+    /\/+$/, /<[^>]*>/, /<\s*\/?\s*x/, /^(?:\|\||\|)*$/, /^(\w+\s?)*$/, /(\d+)\.(\d+)$/,
+  ]
+  it.each(
+    [...oneOfEachKind, ...thoroughly([], more)].map(
+      (expression) => [expression.source, { pattern: expression.source, flags: expression.flags }] as const,
+    ),
+  )('%s', async (_source, expression) => {
     expect(await slowStringFor(expression)).toBeTypeOf('string')
   })
 })

@@ -10,7 +10,11 @@ const pathsIn = (text: string): readonly string[] =>
   [...new Set(text.match(new RegExp(String.raw`(?<![\w./-])(?:${FOLDERS})/[\w./<>*{},-]*[\w/>*}]`, 'g')) ?? [])]
 
 const missing = (text: string): readonly string[] =>
-  pathsIn(text).filter((path) => /[<*{]/.test(path) ? globSync(path.replaceAll(/<[^>]+>/g, '*'), { cwd: ROOT }).length === 0 : !existsSync(join(ROOT, path)))
+  pathsIn(text).filter((path) =>
+    /[<*{]/.test(path)
+      ? globSync(path.replaceAll(/<[^>]+>/g, '*'), { cwd: ROOT }).length === 0
+      : !existsSync(join(ROOT, path)),
+  )
 
 it.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('every path that %s names exists', (page) => {
   const text = readFileSync(join(ROOT, page), 'utf8')

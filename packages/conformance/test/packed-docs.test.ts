@@ -14,7 +14,9 @@ const PATH = [...globSync('.tools/*/node_modules/.bin', { cwd: ROOT })
 it('the tarball of bulkhead contains the documentation, and every link in it resolves', () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-packed-docs-'))
   try {
-    const { name, version, files } = JSON.parse(readFileSync(join(ROOT, 'packages/bulkhead/package.json'), 'utf8')) as Record<string, unknown>
+    const { name, version, files } = JSON.parse(
+      readFileSync(join(ROOT, 'packages/bulkhead/package.json'), 'utf8'),
+    ) as Record<string, unknown>
     mkdirSync(join(folder, 'package'))
     mkdirSync(join(folder, 'package/dist'))
     writeFileSync(join(folder, 'package/dist/index.js'), '')

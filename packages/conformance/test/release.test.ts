@@ -19,7 +19,8 @@ function write(path: string, text: string): void {
 
 describe('a copy of a workspace', () => {
   const copy = join(folder, 'copy')
-  for (const name of ['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', 'LICENSE', '.changeset/config.json']) write(name, '')
+  for (const name of ['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', 'LICENSE', '.changeset/config.json'])
+    write(name, '')
   write('.changeset/one.md', '')
   write('packages/one/package.json', '{ "name": "one", "version": "1.0.0", "files": ["dist"] }')
   write('packages/one/dist/index.js', '')
@@ -47,7 +48,9 @@ describe('a copy of a workspace', () => {
 it('the provenance names the package, its bytes, the commit and the workflow', () => {
   const source = { repository: 'https://git.example/me/it', ref: 'refs/heads/main', commit: 'abc' }
   expect(provenanceStatement({ name: '@a/b', version: '1.2.3' }, Buffer.from(''), source)).toMatchObject({
-    subject: [{ name: 'pkg:npm/%40a/b@1.2.3', digest: { sha512: expect.stringMatching(/^cf83e1357eefb8bd/) as string } }],
+    subject: [
+      { name: 'pkg:npm/%40a/b@1.2.3', digest: { sha512: expect.stringMatching(/^cf83e1357eefb8bd/) as string } },
+    ],
     predicate: {
       buildDefinition: {
         externalParameters: { workflow: { repository: source.repository, path: '.github/workflows/release.yml' } },
@@ -80,7 +83,9 @@ it('every published package has a changelog that begins with its name', () => {
 })
 
 it('workflows pin every action by its commit and start without permissions', () => {
-  const workflows = globSync('.github/workflows/*.yml', { cwd: ROOT }).map((file) => readFileSync(join(ROOT, file), 'utf8'))
+  const workflows = globSync('.github/workflows/*.yml', { cwd: ROOT }).map((file) =>
+    readFileSync(join(ROOT, file), 'utf8'),
+  )
   const actions = workflows.flatMap((text) => [...text.matchAll(/uses: (.*)/g)].map(([, action]) => action))
   expect(actions.filter((action) => !/@[0-9a-f]{40} # v[\d.]+$/.test(action!))).toEqual([])
   for (const text of workflows) expect(text).toMatch(/^permissions:( \{\}|\n  contents: read)\n\n/m)

@@ -21,7 +21,9 @@ it('a real report satisfies the JSON Schema that ships, and other objects do not
     loader: { coreVersion: '1.0.0', roots: { global: null }, bundled: [] },
   })
   const sandbox = { open: () => Promise.reject(new Error('not here')), close: async () => undefined }
-  const results = await conform({ extension, warnings, sandbox, workspace: folder }, { only: ['manifest', 'exports', 'abort'] })
+  const results = await conform(
+    { extension, warnings, sandbox, workspace: folder }, { only: ['manifest', 'exports', 'abort'] },
+  )
   const report = reportOf({ extension, hostVersion: '1.0.0', seed: 1, results })
   expect(new Set(report.checks.map(({ ok }) => ok))).toEqual(new Set([true, false, null]))
   const written = (change: object): JsonObject => JSON.parse(JSON.stringify({ ...report, ...change })) as JsonObject

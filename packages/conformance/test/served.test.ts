@@ -83,7 +83,8 @@ const HONEST: Example = {
 it('serves tools.call, session and interact', async () => {
   const { results } = await run(HONEST, { only: ['call-succeeds', 'power-declared', 'power-used-capabilities'] })
   expect(results.map(({ id, ok, evidence }) => [id, ok, evidence])).toEqual([
-    ['call-succeeds', true, undefined], ['power-declared', true, undefined], ['power-used-capabilities', true, undefined],
+    ['call-succeeds', true, undefined], ['power-declared', true, undefined],
+    ['power-used-capabilities', true, undefined],
   ])
 })
 
@@ -106,14 +107,21 @@ it('starts only the compartments that the chosen requirements need', async () =>
 })
 
 it('a tool that calls itself is denied where a host denies it', async () => {
-  const { results } = await run({
-    manifest: extension('deep', [tool('dig_deeper', 'tools.call', { outputSchema: { type: 'object', properties: { depth: { type: 'integer' } } } })]),
-    code: `export default { tools: { dig_deeper: { async execute({ text }, { tools }) {
+  const { results } = await run(
+    {
+      manifest: extension('deep', [
+        tool('dig_deeper', 'tools.call', {
+          outputSchema: { type: 'object', properties: { depth: { type: 'integer' } } },
+        }),
+      ]),
+      code: `export default { tools: { dig_deeper: { async execute({ text }, { tools }) {
       const outcome = await tools.call('dig_deeper', { text })
       if (outcome.type === 'error' && outcome.error.code !== 'CapabilityDenied') throw new Error(outcome.error_text)
       return { depth: outcome.type === 'error' ? 0 : outcome.data.depth + 1 }
     } } } }\n`,
-  }, { only: ['call-succeeds'] })
+    },
+    { only: ['call-succeeds'] },
+  )
   expect(faults(results)).toEqual([])
 })
 
@@ -147,13 +155,23 @@ it('reports an undeclared power first, also if the tool hides the denial', async
   }, { only: ['call-succeeds', 'error-text', 'power-declared', 'power-used-hosts'] })
   expect(results.map(({ id }) => id)[0]).toBe('power-declared')
   expect(results[0]).toMatchObject({ ok: false, evidence: expect.stringMatching(/^loud: .*fetch.*net/) })
-  expect(results.find(({ id }) => id === 'call-succeeds')).toMatchObject({ ok: false, evidence: expect.stringMatching(/because .*net/) })
-  const { results: [quiet] } = await run({
-    manifest: extension('hidden', [{ name: 'quiet', description: 'Fetches a page and hides failures.', inputSchema: input({ text: WORD }) }]),
-    code: `export default { tools: { quiet: { execute: () => fetch('https://api.example.com/v1').catch(() => { throw new Error('Down.') }) } } }\n`,
-  }, { only: ['power-declared', 'call-succeeds'] })
+  expect(results.find(({ id }) => id === 'call-succeeds')).toMatchObject({
+    ok: false, evidence: expect.stringMatching(/because .*net/),
+  })
+  const {
+    results: [quiet],
+  } = await run(
+    {
+      manifest: extension('hidden', [
+        { name: 'quiet', description: 'Fetches a page and hides failures.', inputSchema: input({ text: WORD }) },
+      ]),
+      code: `export default { tools: { quiet: { execute: () => fetch('https://api.example.com/v1').catch(() => { throw new Error('Down.') }) } } }\n`,
+    },
+    { only: ['power-declared', 'call-succeeds'] },
+  )
   expect(quiet).toMatchObject({
-    id: 'power-declared', ok: false, evidence: 'quiet: it uses net (GET https://api.example.com/v1), which its requires does not declare',
+    id: 'power-declared', ok: false,
+    evidence: 'quiet: it uses net (GET https://api.example.com/v1), which its requires does not declare',
   })
 })
 
@@ -167,24 +185,36 @@ it.each<readonly [string, string]>([
     code: `export default { tools: { hang: { execute() { ${body} } }, other: { execute: () => 1 } } }\n`,
   }, { only: ['calls', 'reload', 'abort'], budgetMs: 1_000 })
   const found = new Map(results.map(({ id, ok, evidence }) => [id, { ok, evidence }]))
-  expect(found.get('call-in-time')).toEqual({ ok: false, evidence: expect.stringMatching(/^hang .*longer than 1000 ms/) })
+  expect(found.get('call-in-time')).toEqual({
+    ok: false, evidence: expect.stringMatching(/^hang .*longer than 1000 ms/),
+  })
   const reason = 'not run for lack of time: "hang" hung, and the suite waits 1 s for what hangs'
-  for (const id of ['call-parallel', 'input-satisfiable', 'reload', 'abort']) expect(found.get(id)).toEqual({ ok: null, evidence: reason })
+  for (const id of ['call-parallel', 'input-satisfiable', 'reload', 'abort'])
+    expect(found.get(id)).toEqual({ ok: null, evidence: reason })
 })
 
 it('a call that may take longer than the budget is not judged', async () => {
-  const { results } = await run({
-    manifest: extension('slow', [{ name: 'wait', description: 'Waits for a very long time.', inputSchema: input({ text: WORD }), timeoutMs: 60_000 }]),
-    code: 'export default { tools: { wait: { execute: () => new Promise(() => {}) } } }\n',
-  }, { only: ['calls'], budgetMs: 500 })
+  const { results } = await run(
+    {
+      manifest: extension('slow', [
+        {
+          name: 'wait', description: 'Waits for a very long time.', inputSchema: input({ text: WORD }),
+          timeoutMs: 60_000,
+        },
+      ]),
+      code: 'export default { tools: { wait: { execute: () => new Promise(() => {}) } } }\n',
+    },
+    { only: ['calls'], budgetMs: 500 },
+  )
   expect(new Set(results.map(({ ok }) => ok))).toEqual(new Set([null]))
   expect(results[0]!.evidence).toContain('"wait" hung, and the suite waits 0.5 s')
 })
 
 it('the budget holds for approval keys and for configurations', async () => {
-  const manifest = extension('hanging', [{ name: 'shout', description: 'Returns the text it gets.', inputSchema: input({ text: WORD }) }], {
-    configSchema: input({ size: { type: 'integer', minimum: 1, maximum: 9, description: 'A size.' } }, []),
-  })
+  const manifest = extension(
+    'hanging', [{ name: 'shout', description: 'Returns the text it gets.', inputSchema: input({ text: WORD }) }],
+    { configSchema: input({ size: { type: 'integer', minimum: 1, maximum: 9, description: 'A size.' } }, []) },
+  )
   const { results } = await run({
     manifest, code: `export default {
       init: ({ config }) => config.size === undefined ? undefined : new Promise(() => {}),
@@ -192,7 +222,9 @@ it('the budget holds for approval keys and for configurations', async () => {
   }, { only: ['config', 'reload'], budgetMs: 500 }, { phaseMs: 300 })
   const found = new Map(results.map(({ id, ok, evidence }) => [id, { ok, evidence }]))
   expect(found.get('config-valid')).toEqual({ ok: false, evidence: expect.stringContaining('init: LifecycleTimeout') })
-  expect(found.get('config-missing')).toEqual({ ok: null, evidence: 'not run for lack of time: init hung, and the suite waits 0.5 s for what hangs' })
+  expect(found.get('config-missing')).toEqual({
+    ok: null, evidence: 'not run for lack of time: init hung, and the suite waits 0.5 s for what hangs',
+  })
   expect(found.get('reload')?.ok).toBe(null)
   const { results: keys } = await run({
     manifest, code: `export default { tools: { shout: {
@@ -207,7 +239,11 @@ it('a phase that hangs is run once', async () => {
     ...HONEST, code: HONEST.code.replace('{ tools:', '{ init: () => new Promise(() => {}), tools:'),
   }, { only: ['lifecycle', 'calls'] }, { phaseMs: 300 })
   const found = new Map(results.map(({ id, ok, evidence }) => [id, { ok, evidence }]))
-  expect(found.get('lifecycle-order')).toEqual({ ok: false, evidence: expect.stringContaining('init: LifecycleTimeout') })
-  expect(found.get('restarts')).toEqual({ ok: null, evidence: 'not run for lack of time: init took longer than its deadline' })
+  expect(found.get('lifecycle-order')).toEqual({
+    ok: false, evidence: expect.stringContaining('init: LifecycleTimeout'),
+  })
+  expect(found.get('restarts')).toEqual({
+    ok: null, evidence: 'not run for lack of time: init took longer than its deadline',
+  })
   expect(opened).toBe(1)
 })

@@ -47,7 +47,8 @@ beforeAll(async () => {
   for (const part of ['test', 'node_modules']) mkdirSync(join(folder, part))
   symlinkSync(join(ROOT, 'node_modules/vitest'), join(folder, 'node_modules/vitest'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, `test/${name}.test.ts`), `${IMPORTS}${text}\n`)
+  for (const [name, text] of Object.entries(FILES))
+    writeFileSync(join(folder, `test/${name}.test.ts`), `${IMPORTS}${text}\n`)
   // The configuration of all packages, except for a wait that is shorter.
   const options = ['--config', join(ROOT, 'vitest.shared.ts'), '--root', folder, '--expect.poll.timeout=300']
   await new Promise((ended) => void execFile(join(ROOT, 'node_modules/.bin/vitest'), ['run', ...options], ended))
@@ -76,20 +77,28 @@ it('has the reason of each skipped test', () => {
 
 it('fails a test that makes no progress with what it waits for, and none that does', () => {
   expect(problemsWith('polls')).toEqual([
-    expect.stringMatching(/^one: polls\n +(?:Assertion)?Error: the tide: expected 1 to be 2 .*\n +at test\/waits\.test\.ts:6$/),
+    expect.stringMatching(
+      /^one: polls\n +(?:Assertion)?Error: the tide: expected 1 to be 2 .*\n +at test\/waits\.test\.ts:6$/,
+    ),
   ])
   expect(problemsWith('hangs')).toEqual([
-    expect.stringMatching(/^one: hangs\n +Error: No progress for 0\.3 s\. The test waits after 1 assertions\. Open: sleep 100, /),
+    expect.stringMatching(
+      /^one: hangs\n +Error: No progress for 0\.3 s\. The test waits after 1 assertions\. Open: sleep 100, /,
+    ),
   ])
   expect([counts.failed, problemsWith('works')]).toEqual([4, []])
 })
 
 it('names a test that failed and then passed, and does not count it as failed', () => {
   expect(counts.unsteady).toEqual([
-    expect.stringMatching(/^one: passes later\n +AssertionError: expected 1 to be 2 .*\n +at test\/unsteady\.test\.ts:7$/),
+    expect.stringMatching(
+      /^one: passes later\n +AssertionError: expected 1 to be 2 .*\n +at test\/unsteady\.test\.ts:7$/,
+    ),
   ])
 })
 
 it('lets a test of a package wait for a minute', async () => {
-  expect((await shared({ command: 'serve', mode: 'test' })).test).toMatchObject({ expect: { poll: { timeout: 60_000 } } })
+  expect((await shared({ command: 'serve', mode: 'test' })).test).toMatchObject({
+    expect: { poll: { timeout: 60_000 } },
+  })
 })

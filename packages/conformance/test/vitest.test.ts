@@ -11,12 +11,17 @@ import { PACKAGE_JSON, writeExample, type Example } from './examples/package-of.
 import { SLOPPY_RUNS } from './examples/sloppy-runs.ts'
 
 const row = REQUIREMENTS.abort[0]!
-const failed = (level: 'must' | 'should', ok: boolean | null, otherFailures = 0) => resultOf({ ...row, level }, {
-  checks: [{ id: row.id, group: 'abort', level, ok, evidence: 'it ran on\u001B[2J' }],
-  summary: {
-    must: { passed: 0, failed: otherFailures, skipped: 0 }, should: { passed: 0, failed: 0, skipped: 0 }, conforms: false,
-  },
-})
+const failed = (level: 'must' | 'should', ok: boolean | null, otherFailures = 0) =>
+  resultOf(
+    { ...row, level },
+    {
+      checks: [{ id: row.id, group: 'abort', level, ok, evidence: 'it ran on\u001B[2J' }],
+      summary: {
+        must: { passed: 0, failed: otherFailures, skipped: 0 }, should: { passed: 0, failed: 0, skipped: 0 },
+        conforms: false,
+      },
+    },
+  )
 
 it('a must that failed fails its test, with evidence, cure and reason', () => {
   const { failure } = failed('must', false, 1)
@@ -33,7 +38,11 @@ it('a should that failed and a check that another one prevents are skipped tests
 
 it('a must that could not be checked fails if nothing else does', () => {
   expect(failed('must', null).failure).toContain('could not be checked')
-  const { summary } = { summary: { must: { passed: 0, failed: 0, skipped: 0 }, should: { passed: 0, failed: 0, skipped: 0 }, conforms: true } }
+  const { summary } = {
+    summary: {
+      must: { passed: 0, failed: 0, skipped: 0 }, should: { passed: 0, failed: 0, skipped: 0 }, conforms: true,
+    },
+  }
   expect(resultOf(row, { checks: [], summary }).failure).toContain('same version')
 })
 
@@ -77,9 +86,16 @@ function vitestOn(name: string, example: Example): Results['testResults'][0]['as
 it.each(thoroughly([], ['whole']))('the %s suite runs in vitest: a good extension passes, a sloppy one fails', () => {
   const good = vitestOn('good', GOOD['a pure function']!)
   expect(good).toHaveLength(Object.values(REQUIREMENTS).flat().length)
-  expect(good.filter(({ status }) => status !== 'passed').map(({ title, status }) => [title.split(':')[0], status])).toEqual([['package-provenance', 'skipped']])
+  expect(
+    good.filter(({ status }) => status !== 'passed').map(({ title, status }) => [title.split(':')[0], status]),
+  ).toEqual([['package-provenance', 'skipped']])
   const sloppy = vitestOn('sloppy', SLOPPY_RUNS['another export']!)
-  const [{ title, failureMessages: [message] }, ...others] = sloppy.filter(({ status }) => status === 'failed') as [typeof sloppy[0]]
+  const [
+    {
+      title, failureMessages: [message],
+    },
+    ...others
+  ] = sloppy.filter(({ status }) => status === 'failed') as [(typeof sloppy)[0]]
   expect(others).toEqual([])
   expect(title).toMatch(/^exports: /)
   expect(message).toContain('ExportsMismatch')

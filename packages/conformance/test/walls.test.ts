@@ -18,9 +18,13 @@ function runWith(...names: readonly string[]): readonly [status: number | null, 
 }
 
 it('nothing is proven, and that is a failure, where bubblewrap does not work', () => {
-  expect(runWith()).toEqual([1, expect.stringMatching(/Not run: bubblewrap does not work here[^]*\n0 passed, 1 failed\n$/)])
+  expect(runWith()).toEqual([
+    1, expect.stringMatching(/Not run: bubblewrap does not work here[^]*\n0 passed, 1 failed\n$/),
+  ])
 })
 
 it('nothing is proven, and that is a failure, where bubblewrap cannot be hidden', needs('bubblewrap'), () => {
-  expect(runWith('bwrap', 'true')).toEqual([1, expect.stringMatching(/Not run: this user may not hide[^]*\n0 passed, 1 failed\n$/)])
+  expect(runWith('bwrap', 'true')).toEqual([
+    1, expect.stringMatching(/Not run: this user may not hide[^]*\n0 passed, 1 failed\n$/),
+  ])
 })

@@ -13,6 +13,8 @@ describe('an agent manifest', () => {
   })
 
   it('has no rules and no roots by default, and no bound', () => {
-    expect(agentManifestSchema.parse(defineAgent({ name: 'reviewer' }))).toEqual({ name: 'reviewer', rules: [], roots: [] })
+    expect(agentManifestSchema.parse(defineAgent({ name: 'reviewer' }))).toEqual({
+      name: 'reviewer', rules: [], roots: [],
+    })
   })
 })

@@ -56,5 +56,7 @@ it('a tool with a schema of a library gets parsed arguments', async () => {
 it('takes the name of a tool from its key, and refuses another one', () => {
   const named = (name: string) => declaredManifest({ tools: { look_up: { ...lookUp, name } } } as ExtensionModule)
   expect(named('look_up')).toMatchObject({ tools: [{ name: 'look_up' }] })
-  expect(() => named('search')).toThrow('The tool "look_up" is also named "search". Remove its name, or make them equal.')
+  expect(() => named('search')).toThrow(
+    'The tool "look_up" is also named "search". Remove its name, or make them equal.',
+  )
 })

@@ -13,7 +13,11 @@ const configSchema = z.strictObject({ region: z.string().default('eu'), retries:
 it('parses the configuration with a schema of a library, so that its defaults apply', async () => {
   const seen: unknown[] = []
   const parse = vi.spyOn(configSchema['~standard'], 'validate')
-  const apart = defineTool({ description: 'Shows the region.', configSchema, execute: (_args, { config }) => config.region })
+  const apart = defineTool({
+    description: 'Shows the region.',
+    configSchema,
+    execute: (_args, { config }) => config.region,
+  })
   const extension = defineExtension({
     configSchema,
     activate: ({ config }) => void seen.push(config),
@@ -29,7 +33,9 @@ it('parses the configuration with a schema of a library, so that its defaults ap
   expect(await apart.execute({}, { config: { region: 'us' } })).toBe('us')
   expect(await apart.execute({}, {})).toBe('eu')
   await expect(extension.init!({ config: { retries: 9 }, log: console })).rejects.toThrow(ToolError)
-  await expect(extension.init!({ config: { retries: 9 }, log: console })).rejects.toThrow(/^The configuration of the extension is invalid\. \/retries: /)
+  await expect(extension.init!({ config: { retries: 9 }, log: console })).rejects.toThrow(
+    /^The configuration of the extension is invalid\. \/retries: /,
+  )
 })
 
 it('a configSchema of a tool is that of its extension', () => {
@@ -38,7 +44,9 @@ it('a configSchema of a tool is that of its extension', () => {
     configSchema: { properties: { region: { default: 'eu' } } }, tools: [{ name: 'one', description: 'One.' }],
   })
   const two = defineTool({ description: 'Two.', configSchema: z.object({}), execute: () => 2 })
-  expect(() => declaredManifest(defineExtension({ tools: { one, two } }))).toThrow('The tools "one" and "two" have different configSchemas.')
+  expect(() => declaredManifest(defineExtension({ tools: { one, two } }))).toThrow(
+    'The tools "one" and "two" have different configSchemas.',
+  )
 })
 
 const WRONG = `import { defineExtension, defineTool } from ${JSON.stringify(join(SOURCE, 'author/index.ts'))}
@@ -54,12 +62,20 @@ it('tsc says in words what is wrong: no description, a bad name, an unknown argu
   const file = join(folder, 'index.ts')
   writeFileSync(file, WRONG)
   const tsc = join(import.meta.dirname, '../../../node_modules/.bin/tsc')
-  const { stdout } = spawnSync(tsc, [
-    '--noEmit', '--strict', '--module', 'nodenext', '--target', 'esnext', '--lib', 'esnext', '--allowImportingTsExtensions',
-    '--exactOptionalPropertyTypes', '--skipLibCheck', '--types', '', file,
-  ], { cwd: folder, encoding: 'utf8' })
+  const { stdout } = spawnSync(
+    tsc,
+    [
+      '--noEmit', '--strict', '--module', 'nodenext', '--target', 'esnext', '--lib', 'esnext',
+      '--allowImportingTsExtensions', '--exactOptionalPropertyTypes', '--skipLibCheck', '--types', '', file,
+    ],
+    { cwd: folder, encoding: 'utf8' },
+  )
   rmSync(folder, { recursive: true })
-  const errorsAt = (line: number) => stdout.split(/^(?=\S)/m).filter((text) => text.includes(`index.ts(${line},`)).join('')
+  const errorsAt = (line: number) =>
+    stdout
+      .split(/^(?=\S)/m)
+      .filter((text) => text.includes(`index.ts(${line},`))
+      .join('')
   expect(errorsAt(3)).toContain("Property 'description' is missing")
   const UNKNOWN = String.raw`"The input has no argument \"town\". Name one of its properties."`
   expect(errorsAt(4)).toContain(UNKNOWN)
@@ -89,8 +105,11 @@ function undescribed(schema: Json | undefined, path: string): readonly string[] 
   if (Array.isArray(schema)) return schema.flatMap((one: Json, index) => undescribed(one, `${path}/${index}`))
   if (!isJsonObject(schema)) return []
   const { properties, ...others } = schema
-  const own = isJsonObject(properties) ? Object.entries(properties).flatMap(([key, value]) => [
-    ...(isJsonObject(value) && typeof value['description'] === 'string' ? [] : [`${path}/${key}`]), ...undescribed(value, `${path}/${key}`),
-  ]) : []
+  const own = isJsonObject(properties)
+    ? Object.entries(properties).flatMap(([key, value]) => [
+        ...(isJsonObject(value) && typeof value['description'] === 'string' ? [] : [`${path}/${key}`]),
+        ...undescribed(value, `${path}/${key}`),
+      ])
+    : []
   return [...own, ...Object.entries(others).flatMap(([key, value]) => undescribed(value, `${path}/${key}`))]
 }

@@ -19,11 +19,12 @@ const loadedBy = async (module: string): Promise<readonly string[]> => {
 
 describe('the author API', () => {
   it('loads a few small files and no library', async () => {
-    expect(await loadedBy('author/index.ts'))
-      .toEqual(
-        ['author/index.ts', 'author/agent.ts', 'author/declared-manifest.ts', 'author/schema-types.ts', 'author/extension.ts', 'author/parse.ts', 'author/tool-error.ts']
-          .map((file) => source + file),
-      )
+    expect(await loadedBy('author/index.ts')).toEqual(
+      [
+        'author/index.ts', 'author/agent.ts', 'author/declared-manifest.ts', 'author/schema-types.ts',
+        'author/extension.ts', 'author/parse.ts', 'author/tool-error.ts',
+      ].map((file) => source + file),
+    )
   })
 
   it('only adds types', () => {

@@ -7,31 +7,31 @@ import * as validation from '../src/validation/index.ts'
 describe('the exports', () => {
   it('of @bulkhead/contract', () => {
     expect(Object.keys(contract).toSorted()).toEqual([
-      'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'APPROVAL_COVERS', 'BROKER_METHODS', 'BUNDLED_TOOLS', 'BulkheadError', 'CALL_LIMITS',
-      'CODE_ITEMS', 'COMMAND_SEVERITIES',
-      'COMPARTMENT_LIMITS', 'CONFIG_FILE', 'CONTRACT_VERSION', 'CREDENTIALS', 'DEFAULT_LIMITS', 'ERRORS', 'EVENT_TYPES',
-      'EXTENSION_ID_PATTERN', 'HEADER_NAME_PATTERN', 'IGNORE_FILE', 'LAYERS', 'LIFECYCLE', 'LIFECYCLE_PHASES', 'LIFECYCLE_STATES',
+      'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'APPROVAL_COVERS', 'BROKER_METHODS', 'BUNDLED_TOOLS',
+      'BulkheadError', 'CALL_LIMITS', 'CODE_ITEMS', 'COMMAND_SEVERITIES', 'COMPARTMENT_LIMITS', 'CONFIG_FILE',
+      'CONTRACT_VERSION', 'CREDENTIALS', 'DEFAULT_LIMITS', 'ERRORS', 'EVENT_TYPES', 'EXTENSION_ID_PATTERN',
+      'HEADER_NAME_PATTERN', 'IGNORE_FILE', 'LAYERS', 'LIFECYCLE', 'LIFECYCLE_PHASES', 'LIFECYCLE_STATES',
       'LOCKED_TOOLS',
       'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'MCP_HTTP_LIMITS',
-      'NOTHING_ASIDE', 'NO_COMMAND_WALLS', 'NO_GRANT', 'NPM_NAME_CHARS',
-      'NPM_NAME_PATTERN', 'PLACEMENTS', 'POOL_LIMITS', 'PROGRAM_TOOL',
-      'ProtectedPlaces', 'RECORD_LIMITS',
-      'REQUIREMENT_VARIABLES', 'RETRIED_CLASSES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'SECURITY_MODES', 'SENSITIVE', 'STORE_COLLECTIONS', 'SUBAGENTS',
+      'NOTHING_ASIDE', 'NO_COMMAND_WALLS', 'NO_GRANT', 'NPM_NAME_CHARS', 'NPM_NAME_PATTERN', 'PLACEMENTS',
+      'POOL_LIMITS', 'PROGRAM_TOOL', 'ProtectedPlaces', 'RECORD_LIMITS', 'REQUIREMENT_VARIABLES', 'RETRIED_CLASSES',
+      'RULE_ACTIONS', 'RULE_CAPABILITIES', 'SECURITY_MODES', 'SENSITIVE', 'STORE_COLLECTIONS', 'SUBAGENTS',
       'TOOL_INTERACTION_KINDS',
-      'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TREATMENTS', 'TREATMENT_PRESETS', 'TRUST_DECISIONS', 'ToolError', 'VALIDATION_STAGES', 'allowedPatterns', 'allowsNeed',
-      'argumentsLeftOut', 'auditRecord',
-      'beyond', 'byteSize', 'capabilitiesMeant', 'carriesKeys', 'ceilingsOf', 'checkApprovalKey', 'checkRequirements', 'classifyToolMode', 'compileApprovalKey',
+      'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TREATMENTS', 'TREATMENT_PRESETS', 'TRUST_DECISIONS', 'ToolError',
+      'VALIDATION_STAGES', 'allowedPatterns', 'allowsNeed', 'argumentsLeftOut', 'auditRecord', 'beyond', 'byteSize',
+      'capabilitiesMeant', 'carriesKeys', 'ceilingsOf', 'checkApprovalKey', 'checkRequirements', 'classifyToolMode',
+      'compileApprovalKey',
       'compileCeiling',
-      'compileGrant', 'declaredCeiling', 'declaredPower', 'declaresSetting', 'defineExtension', 'defineTool', 'denyingRule', 'dependencyCycleFault',
+      'compileGrant', 'declaredCeiling', 'declaredPower', 'declaresSetting', 'defineExtension', 'defineTool',
+      'denyingRule', 'dependencyCycleFault',
       'findIdConflicts',
-      'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'hostOfKey', 'isBundledTool', 'isCapability', 'isCertificateVariable', 'isErrorCode',
-      'isHeldBack', 'isKeyWithin', 'isLockedTool', 'isOfCalls',
-      'isProxyVariable', 'isUsualVariable', 'judgeRules', 'judgeUse',
-      'keyGrant', 'layerRank', 'matchArguments',
-      'mayChange', 'mayLoad', 'mayReach', 'missingDependencyFault', 'mustBeNamed', 'namedTwice',
-      'namesSensitiveFiles', 'narrowPower', 'nextState', 'obstacleOf', 'orderDependencies', 'possibleRules', 'powerItems',
-      'powerPhrases', 'protectionReason',
-      'requireOptions', 'rulesFor', 'setAside', 'unknownSettings', 'usesHome', 'withCommonConfig', 'withHome', 'withHomeVariable',
+      'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'hostOfKey', 'isBundledTool', 'isCapability',
+      'isCertificateVariable', 'isErrorCode', 'isHeldBack', 'isKeyWithin', 'isLockedTool', 'isOfCalls',
+      'isProxyVariable', 'isUsualVariable', 'judgeRules', 'judgeUse', 'keyGrant', 'layerRank', 'matchArguments',
+      'mayChange', 'mayLoad', 'mayReach', 'missingDependencyFault', 'mustBeNamed', 'namedTwice', 'namesSensitiveFiles',
+      'narrowPower', 'nextState', 'obstacleOf', 'orderDependencies', 'possibleRules', 'powerItems', 'powerPhrases',
+      'protectionReason', 'requireOptions', 'rulesFor', 'setAside', 'unknownSettings', 'usesHome', 'withCommonConfig',
+      'withHome', 'withHomeVariable',
     ])
   })
 
@@ -43,8 +43,8 @@ describe('the exports', () => {
 
   it('of @bulkhead/contract/validation', () => {
     expect(Object.keys(validation).toSorted()).toEqual([
-      'agentManifestSchema', 'ceilingSet', 'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema', 'connectedManifestSchema',
-      'contractCompatible', 'coreSatisfies', 'firstFault', 'fixturesSchema', 'hostPattern',
+      'agentManifestSchema', 'ceilingSet', 'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema',
+      'connectedManifestSchema', 'contractCompatible', 'coreSatisfies', 'firstFault', 'fixturesSchema', 'hostPattern',
       'lockFileSchema', 'machinePolicySchema', 'manifestSchema', 'placeIssues', 'pointerOf', 'requirementSet',
       'ruleSchema',
     ])
@@ -52,14 +52,13 @@ describe('the exports', () => {
 
   it('of @bulkhead/contract/dialects', () => {
     expect(Object.keys(dialects).toSorted()).toEqual([
-      'acceptReturn', 'adviceOnArgument', 'adviceOnTool', 'canonicalCall', 'canonicalToolName', 'completeOutcome', 'expandToolNames',
-      'fromCanonical', 'fromGrida', 'fromMcp', 'fromMorphix',
-      'fromPhi', 'fromPhiMessage', 'fromSteerable', 'fromSteerableCall', 'fromStud', 'isTerminalOutcome',
-      'isTerminalResult', 'noteOfCut',
-      'phiErrorText', 'readReturn', 'renameArguments', 'spellings', 'steerableToolCall', 'steerableToolResult', 'textOfBlock',
-      'textOfContent', 'textOfData', 'toGrida', 'toGridaTool',
-      'toMcp', 'toMcpBlock', 'toMorphix', 'toMorphixTool', 'toPhi', 'toPhiEvents', 'toPhiMessage', 'toPhiTool', 'toSteerable', 'toSteerableEvents', 'toStud',
-      'toStudEvent', 'toStudTool', 'toolsSelectedBy',
+      'acceptReturn', 'adviceOnArgument', 'adviceOnTool', 'canonicalCall', 'canonicalToolName', 'completeOutcome',
+      'expandToolNames', 'fromCanonical', 'fromGrida', 'fromMcp', 'fromMorphix', 'fromPhi', 'fromPhiMessage',
+      'fromSteerable', 'fromSteerableCall', 'fromStud', 'isTerminalOutcome', 'isTerminalResult', 'noteOfCut',
+      'phiErrorText', 'readReturn', 'renameArguments', 'spellings', 'steerableToolCall', 'steerableToolResult',
+      'textOfBlock', 'textOfContent', 'textOfData', 'toGrida', 'toGridaTool', 'toMcp', 'toMcpBlock', 'toMorphix',
+      'toMorphixTool', 'toPhi', 'toPhiEvents', 'toPhiMessage', 'toPhiTool', 'toSteerable', 'toSteerableEvents',
+      'toStud', 'toStudEvent', 'toStudTool', 'toolsSelectedBy',
     ])
   })
 

@@ -76,8 +76,10 @@ it('docs/reference/events.md has the fields of each event', async () => {
   const page = await readFile(join(root, 'docs', 'reference', 'events.md'), 'utf8')
   expect([...page.matchAll(/^### (.+)$/gm)].map((match) => match[1])).toEqual(EVENT_TYPES)
   const [, decided = ''] = /^### ToolInvocationDecided\n([\s\S]*?)^###/m.exec(page) ?? []
-  expect([...decided.matchAll(/^\| `(\w+)/gm)].map((match) => match[1]))
-    .toEqual(['sessionId', 'principal', 'callId', 'tool', 'origin', 'decision', 'stage', 'source', 'reason', 'approvalKey', 'arguments', 'args', 'program'])
+  expect([...decided.matchAll(/^\| `(\w+)/gm)].map((match) => match[1])).toEqual([
+    'sessionId', 'principal', 'callId', 'tool', 'origin', 'decision', 'stage', 'source', 'reason', 'approvalKey',
+    'arguments', 'args', 'program',
+  ])
 })
 
 describe.each([

@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest'
-import { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS } from '../src/model/limits.ts'
+import {
+  CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS,
+} from '../src/model/limits.ts'
 
 it('limits have these values', () => {
   expect(DEFAULT_LIMITS).toEqual({
-    heapMb: 128, memoryMb: 512, cpuMs: 15_000, phaseMs: 10_000, startMs: 10_000, graceMs: 500, concurrentCalls: 64, concurrentCommands: 8,
-    messageBytes: 16_777_216, messagesPerSecond: 20_000, outstandingRequests: 1_024, outputBytes: 8_388_608,
+    heapMb: 128, memoryMb: 512, cpuMs: 15_000, phaseMs: 10_000, startMs: 10_000, graceMs: 500, concurrentCalls: 64,
+    concurrentCommands: 8, messageBytes: 16_777_216, messagesPerSecond: 20_000, outstandingRequests: 1_024,
+    outputBytes: 8_388_608,
     logBytes: 1_048_576,
     readBytes: 2_097_152_000, writtenBytes: 1_048_576_000, sentBytes: 524_288_000, savedBytes: 67_108_864,
     nestedCalls: 10_000,
@@ -12,12 +15,14 @@ it('limits have these values', () => {
   expect(CALL_LIMITS).toEqual({
     idChars: 128, argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000,
     maxTimeoutMs: 3_600_000,
-    argumentChanges: 4, policyMs: 600_000, judgeMs: 600_000, attempts: 3, backoffBase: 1.5, jitterMs: 500, sessionIds: 100_000, waitingPerSlot: 16,
-    approvalKeyBytes: 1_024, subagentDepth: 5, shownBytes: 204_800, sessionSavedBytes: 1_048_576_000, shownImages: 20,
+    argumentChanges: 4, policyMs: 600_000, judgeMs: 600_000, attempts: 3, backoffBase: 1.5, jitterMs: 500,
+    sessionIds: 100_000, waitingPerSlot: 16, approvalKeyBytes: 1_024, subagentDepth: 5, shownBytes: 204_800,
+    sessionSavedBytes: 1_048_576_000, shownImages: 20,
   })
   expect(MANIFEST_LIMITS).toEqual({
-    manifestBytes: 262_144, tools: 128, connectedTools: 2_048, descriptionChars: 4_096, files: 2_000, fileBytes: 16_777_216,
-    packageBytes: 67_108_864, schemaChars: 65_536, schemaDepth: 24, subschemas: 1_000, subschemasPerExtension: 4_000, inPlaceSubschemas: 2_000,
+    manifestBytes: 262_144, tools: 128, connectedTools: 2_048, descriptionChars: 4_096, files: 2_000,
+    fileBytes: 16_777_216, packageBytes: 67_108_864, schemaChars: 65_536, schemaDepth: 24, subschemas: 1_000,
+    subschemasPerExtension: 4_000, inPlaceSubschemas: 2_000,
     patternChars: 1_024,
   })
   expect(MCP_HTTP_LIMITS).toEqual({

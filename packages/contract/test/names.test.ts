@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
-  BUNDLED_TOOLS, ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank, isLockedTool, LOCKED_TOOLS,
+  BUNDLED_TOOLS, ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank, isLockedTool,
+  LOCKED_TOOLS,
   TOOL_NAME_PATTERN,
 } from '../src/model/names.ts'
 import { LOCKED_MODES } from '../src/model/tool-names.ts'

@@ -98,7 +98,11 @@ describe('a power under a ceiling', () => {
         write: write.some((all) => all.every((pattern) => matchGlob(pattern, use.path))),
         host: hosts.some((all) => all.every((pattern) => hostCovers(pattern, use.host))),
         shell: shell.some((all) => all.every((text) => runs([byText.get(text)!], use))),
-      }).toEqual((({ read: reads, write: writes, host, shell: ran }) => ({ read: reads, write: writes, host, shell: ran }))(given(narrowed, use)))
+      }).toEqual(
+        (({ read: reads, write: writes, host, shell: ran }) => ({ read: reads, write: writes, host, shell: ran }))(
+          given(narrowed, use),
+        ),
+      )
     }), { numRuns: thoroughly(300, 3_000) })
   })
 

@@ -93,10 +93,10 @@ describe('a grant', () => {
   it('has hosts, commands and capabilities unchanged', () => {
     const requires: RequirementSet = { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }],
       capabilities: ['interact'] }
-    expect(compileGrant(requires, values))
-      .toEqual({
-        ...NO_GRANT, fs: { ...NO_GRANT.fs, commandRoots: ['/more'] }, net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }], capabilities: ['interact'],
-      })
+    expect(compileGrant(requires, values)).toEqual({
+      ...NO_GRANT, fs: { ...NO_GRANT.fs, commandRoots: ['/more'] }, net: { hosts: ['a.example'] },
+      shell: [{ cmd: 'git', args: ['log'] }], capabilities: ['interact'],
+    })
   })
 })
 
@@ -177,14 +177,16 @@ describe('effects', () => {
   })
 
   it.each([
-    '{workspace}/.env', '{workspace}/.env.local', '{workspace}/app/.ENV', '**/.env*', '{workspace}/.*', '{ad-hoc}/*.local', '{workspace}/.ssh/id_rsa',
-    '{workspace}/**/.aws', '.config/gcloud/**', '{workspace}/.config/**', '{workspace}/.config/gh', '{workspace}/.npmrc', '.git-*',
+    '{workspace}/.env', '{workspace}/.env.local', '{workspace}/app/.ENV', '**/.env*', '{workspace}/.*',
+    '{ad-hoc}/*.local', '{workspace}/.ssh/id_rsa', '{workspace}/**/.aws', '.config/gcloud/**', '{workspace}/.config/**',
+    '{workspace}/.config/gh', '{workspace}/.npmrc', '.git-*',
   ])('of reading %s, which names files with credentials', (pattern) => {
     expect(hasEffects(reading(pattern))).toBe(true)
   })
 
   it.each([
-    '**', '{workspace}', '{workspace}/**', '{workspace}/*', '{workspace}/src/**', '**/*.md', '**/*.json', '{workspace}/environment', '{workspace}/.config/app.json',
+    '**', '{workspace}', '{workspace}/**', '{workspace}/*', '{workspace}/src/**', '**/*.md', '**/*.json',
+    '{workspace}/environment', '{workspace}/.config/app.json',
     '{workspace}/.github/**',
   ])('not of reading %s', (pattern) => {
     expect(hasEffects(reading(pattern))).toBe(false)

@@ -3,39 +3,62 @@ import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { RULE_ACTIONS, type RuleAction } from '../src/model/names.ts'
 import type { Touch } from '../src/policy/rule-patterns.ts'
-import { denyingRule, judgeRules, obstacleOf, type RuleAuthor, type RuleQuestion, type ScopedRule } from '../src/policy/rules.ts'
+import {
+  denyingRule, judgeRules, obstacleOf, type RuleAuthor, type RuleQuestion, type ScopedRule,
+} from '../src/policy/rules.ts'
 
-const command = (subject: string, ...names: string[]): Touch => ({ capability: 'shell.run', subject, names, isKey: true })
+const command = (subject: string, ...names: string[]): Touch => ({
+  capability: 'shell.run', subject, names, isKey: true,
+})
 
 describe('whatever the rules', () => {
   const NUM_RUNS = { numRuns: thoroughly(1_000, 5_000) }
-  const pattern = fc.constantFrom('*', '**', '/ws/**', '/ws/src/*', '/ws/src/a', '/ws/**/a', '/ws/*/a', '/ws/src', 'git *', 'git log', '* log')
+  const pattern = fc.constantFrom(
+    '*', '**', '/ws/**', '/ws/src/*', '/ws/src/a', '/ws/**/a', '/ws/*/a', '/ws/src', 'git *', 'git log', '* log',
+  )
   const anyRule: fc.Arbitrary<ScopedRule> = fc.record({
     permission: fc.constantFrom('bash', 'ba*', 'b*', '*', 'shell.run', 'fs.read', 'fs.write'), pattern,
-    action: fc.constantFrom(...RULE_ACTIONS), author: fc.constantFrom<RuleAuthor>('bundled', 'user', 'project', 'embedder', 'machine'),
-    isFinal: fc.boolean(), source: fc.constant('x'),
+    action: fc.constantFrom(...RULE_ACTIONS),
+    author: fc.constantFrom<RuleAuthor>('bundled', 'user', 'project', 'embedder', 'machine'), isFinal: fc.boolean(),
+    source: fc.constant('x'),
   })
   const touch: fc.Arbitrary<Touch> = fc.oneof(
     fc.constantFrom(command('git log'), command('ls', 'git log'), { subject: 'src', isKey: true } as const),
-    fc.record({ capability: fc.constantFrom('fs.read' as const, 'fs.write' as const), subject: fc.constantFrom('/ws/src/a', '/ws/b/a', '/ws/c') }),
-    fc.record({ capability: fc.constantFrom('fs.read' as const, 'fs.write' as const), subject: fc.constantFrom('/ws/**', '/ws/src/**'), isUnknown: fc.constant(true as const) }),
+    fc.record({
+      capability: fc.constantFrom('fs.read' as const, 'fs.write' as const),
+      subject: fc.constantFrom('/ws/src/a', '/ws/b/a', '/ws/c'),
+    }),
+    fc.record({
+      capability: fc.constantFrom('fs.read' as const, 'fs.write' as const),
+      subject: fc.constantFrom('/ws/**', '/ws/src/**'), isUnknown: fc.constant(true as const),
+    }),
   )
   const question: fc.Arbitrary<RuleQuestion> = fc.record({
-    tool: fc.constant('bash'), touches: fc.array(touch, { minLength: 1, maxLength: 3 }), unknown: fc.constantFrom('decided' as const, 'left' as const),
+    tool: fc.constant('bash'), touches: fc.array(touch, { minLength: 1, maxLength: 3 }),
+    unknown: fc.constantFrom('decided' as const, 'left' as const),
   })
   const all = fc.array(anyRule, { maxLength: 5 })
   const rank = (action: RuleAction | undefined) => action === 'deny' ? 2 : action === 'allow' ? 0 : 1
 
   it('their order does not matter', () => {
-    fc.assert(fc.property(all.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))), question, ([list, shuffled], asked) => {
-      expect(judgeRules(shuffled, asked)?.action).toBe(judgeRules(list, asked)?.action)
-    }), NUM_RUNS)
+    fc.assert(
+      fc.property(
+        all.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))),
+        question,
+        ([list, shuffled], asked) => {
+          expect(judgeRules(shuffled, asked)?.action).toBe(judgeRules(list, asked)?.action)
+        },
+      ),
+      NUM_RUNS,
+    )
   })
 
   it('one more deny never allows more', () => {
     fc.assert(fc.property(all, anyRule, question, (list, more, asked) => {
       const before = judgeRules(list, asked)?.action
-      expect(rank(judgeRules([...list, { ...more, action: 'deny' }], asked)?.action)).toBeGreaterThanOrEqual(rank(before))
+      expect(rank(judgeRules([...list, { ...more, action: 'deny' }], asked)?.action)).toBeGreaterThanOrEqual(
+        rank(before),
+      )
     }), NUM_RUNS)
   })
 
@@ -50,7 +73,12 @@ describe('whatever the rules', () => {
       // Without the rules of less strict actions nothing sets it aside.
       const others = list.filter(({ action }) => action === 'deny')
       expect(judgeRules([...others, denying], { tool: 'bash', touches: [known] })?.action).toBe('deny')
-      expect(list.some((one) => one.action !== 'deny' && judgeRules([one, denying], { tool: 'bash', touches: [known] })?.action !== 'deny')).toBe(true)
+      expect(
+        list.some(
+          (one) =>
+            one.action !== 'deny' && judgeRules([one, denying], { tool: 'bash', touches: [known] })?.action !== 'deny',
+        ),
+      ).toBe(true)
     }), NUM_RUNS)
   })
 
@@ -66,7 +94,8 @@ describe('whatever the rules', () => {
 
   it('a rule that denies every call denies this one', () => {
     fc.assert(fc.property(all, question, (list, asked) => {
-      if (denyingRule(list, asked) && asked.touches.some(({ isUnknown }) => !isUnknown)) expect(judgeRules(list, asked)?.action).toBe('deny')
+      if (denyingRule(list, asked) && asked.touches.some(({ isUnknown }) => !isUnknown))
+        expect(judgeRules(list, asked)?.action).toBe('deny')
     }), NUM_RUNS)
   })
 
@@ -84,7 +113,8 @@ describe('whatever the rules', () => {
   it('a call that touches more is not judged less strictly', () => {
     fc.assert(fc.property(all, question, touch, (list, asked, more) => {
       fc.pre(more.isKey === undefined)
-      const strict = (touches: readonly Touch[]) => RULE_ACTIONS.indexOf(judgeRules(list, { ...asked, touches })?.action ?? 'allow')
+      const strict = (touches: readonly Touch[]) =>
+        RULE_ACTIONS.indexOf(judgeRules(list, { ...asked, touches })?.action ?? 'allow')
       expect(strict([...asked.touches, more])).toBeGreaterThanOrEqual(strict(asked.touches))
     }), NUM_RUNS)
   })

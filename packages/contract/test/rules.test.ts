@@ -13,7 +13,9 @@ const rule = ([permission, pattern, action, author = 'user']: Short, index = 0):
   isFinal: ['machine', 'embedder', 'agent'].includes(author),
 })
 const rules = (...short: Short[]) => short.map(rule)
-const command = (subject: string, ...names: string[]): Touch => ({ capability: 'shell.run', subject, names, isKey: true })
+const command = (subject: string, ...names: string[]): Touch => ({
+  capability: 'shell.run', subject, names, isKey: true,
+})
 const reads = (subject: string): Touch => ({ capability: 'fs.read', subject, isKey: true })
 const bash: RuleQuestion = { tool: 'bash', touches: [command('git log')] }
 const read: RuleQuestion = { tool: 'read', touches: [reads('/ws/secrets/k')] }
@@ -36,13 +38,31 @@ describe('of two rules that match', () => {
     ['allow', 'a capability is inside *', bash, ['shell.run', '*', 'allow'], ['*', '*', 'deny']],
     ['allow', 'a smaller pattern is inside', bash, ['bash', 'git log', 'allow'], ['bash', 'git *', 'deny']],
     ['deny', 'a pattern that only overlaps is not', bash, ['bash', '* log', 'allow'], ['bash', 'git *', 'deny']],
-    ['deny', 'a smaller permission with a wider pattern is not', bash, ['bash', '*', 'allow'], ['ba*', 'git *', 'deny']],
-    ['deny', 'the same pattern in other words is not', read, ['read', '/ws/secrets/**', 'allow'], ['read', '/ws/secrets', 'deny']],
-    ['deny', 'tool and capability count as equal', read, ['read', '/ws/secrets/k', 'allow'], ['fs.read', '/ws/secrets/k', 'deny']],
-    ['allow', 'so the pattern decides', read, ['read', '/ws/secrets/k', 'allow'], ['fs.read', '/ws/secrets/**', 'deny']],
+    [
+      'deny', 'a smaller permission with a wider pattern is not', bash, ['bash', '*', 'allow'],
+      ['ba*', 'git *', 'deny'],
+    ],
+    [
+      'deny', 'the same pattern in other words is not', read, ['read', '/ws/secrets/**', 'allow'],
+      ['read', '/ws/secrets', 'deny'],
+    ],
+    [
+      'deny', 'tool and capability count as equal', read, ['read', '/ws/secrets/k', 'allow'],
+      ['fs.read', '/ws/secrets/k', 'deny'],
+    ],
+    [
+      'allow', 'so the pattern decides', read, ['read', '/ws/secrets/k', 'allow'],
+      ['fs.read', '/ws/secrets/**', 'deny'],
+    ],
     ['allow', 'in both directions', read, ['fs.read', '/ws/secrets/k', 'allow'], ['read', '/ws/secrets/**', 'deny']],
-    ['deny', 'a wide allow for the tool is not inside', read, ['read', '**', 'allow'], ['fs.read', '/ws/secrets/**', 'deny']],
-    ['ask', 'a wide ask for the tool is not inside', read, ['fs.read', '**', 'ask'], ['read', '/ws/secrets/**', 'allow', 'project']],
+    [
+      'deny', 'a wide allow for the tool is not inside', read, ['read', '**', 'allow'],
+      ['fs.read', '/ws/secrets/**', 'deny'],
+    ],
+    [
+      'ask', 'a wide ask for the tool is not inside', read, ['fs.read', '**', 'ask'],
+      ['read', '/ws/secrets/**', 'allow', 'project'],
+    ],
     ['ask', 'an ask can be inside a deny', bash, ['bash', 'git log', 'ask'], ['bash', '*', 'deny']],
   ])('%s: %s', (action, _, question, one, other) => {
     expect(actionOf(question, one, other)).toBe(action)
@@ -62,7 +82,9 @@ describe('authors', () => {
   const AUTHORS = ['machine', 'embedder', 'user', 'project', 'bundled'] as const
   it.each(AUTHORS.flatMap((own) => AUTHORS.map((other) => [own, other] as const)))('%s beside %s', (own, other) => {
     const mayLoosen = own === other || other === 'bundled' || (other === 'project' && own !== 'bundled')
-    expect(actionOf(bash, ['bash', 'git log', 'allow', own], ['bash', '*', 'ask', other])).toBe(mayLoosen ? 'allow' : 'ask')
+    expect(actionOf(bash, ['bash', 'git log', 'allow', own], ['bash', '*', 'ask', other])).toBe(
+      mayLoosen ? 'allow' : 'ask',
+    )
   })
 
   it.each<[RuleAction, Short, Short]>([
@@ -86,11 +108,20 @@ describe('an allow', () => {
     [undefined, 'for another key does not', tool, ['deploy', 'us', 'allow']],
     ['allow', 'for every capability covers it too', tool, ['fs.read', '**', 'allow']],
     [undefined, 'for a part of an unknown part does not', tool, ['fs.read', '/ws/src', 'allow']],
-    [undefined, 'for a capability covers no key', { tool: 'deploy', touches: [{ subject: 'eu', isKey: true }] }, ['fs.read', '**', 'allow']],
+    [
+      undefined, 'for a capability covers no key', { tool: 'deploy', touches: [{ subject: 'eu', isKey: true }] },
+      ['fs.read', '**', 'allow'],
+    ],
     [undefined, 'for a part of one capability', write, ['fs.read', '**', 'allow']],
     ['allow', 'for each capability', write, ['fs.read', '**', 'allow'], ['fs.write', '/ws/src', 'allow']],
-    ['allow', 'for each command', { tool: 'bash', touches: [command('git log'), command('ls')] }, ['bash', 'git *', 'allow'], ['bash', 'ls', 'allow']],
-    [undefined, 'for one command of two', { tool: 'bash', touches: [command('git log'), command('ls')] }, ['bash', 'git *', 'allow']],
+    [
+      'allow', 'for each command', { tool: 'bash', touches: [command('git log'), command('ls')] },
+      ['bash', 'git *', 'allow'], ['bash', 'ls', 'allow'],
+    ],
+    [
+      undefined, 'for one command of two', { tool: 'bash', touches: [command('git log'), command('ls')] },
+      ['bash', 'git *', 'allow'],
+    ],
   ])('%s: %s', (action, _, question, ...short) => {
     expect(actionOf(question, ...short)).toBe(action)
   })
@@ -110,12 +141,17 @@ describe('an unknown part', () => {
   })
 
   it('may be judged later by rules that match nothing known', () => {
-    const all = rules(denied, ['deploy', '*', 'ask'], ['deploy', '/ws/x', 'ask'], ['fs.read', '/else', 'deny'], ['fs.read', '**', 'allow'])
+    const all = rules(
+      denied, ['deploy', '*', 'ask'], ['deploy', '/ws/x', 'ask'], ['fs.read', '/else', 'deny'],
+      ['fs.read', '**', 'allow'],
+    )
     expect(possibleRules(all, tool).map(({ source }) => source)).toEqual(['rule 0', 'rule 2'])
   })
 
   it('is judged by no rule about all calls that is beaten where the call is approved', () => {
-    const all = rules(['deploy', '*', 'deny'], ['*', '*', 'ask'], ['deploy', '/ws/secrets', 'deny'], ['deploy', 'eu', 'allow'])
+    const all = rules(
+      ['deploy', '*', 'deny'], ['*', '*', 'ask'], ['deploy', '/ws/secrets', 'deny'], ['deploy', 'eu', 'allow'],
+    )
     const judged = (key: Touch, capability: RuleCapability, subject: string, ...more: Touch[]) => {
       const question: RuleQuestion = { tool: 'deploy', touches: [key, unknown, ...more] }
       return judgeUse(all, { tool: 'deploy', capability, subject }, setAside(all, question))?.action
@@ -128,8 +164,12 @@ describe('an unknown part', () => {
     // The key is known to be a file, or a command of the grant.
     expect(judged(eu, 'fs.read', '/ws/a', { capability: 'fs.read', subject: '/ws/eu' })).toBe('deny')
     expect(judged(eu, 'shell.run', 'rm x', { capability: 'shell.run', subject: 'eu …', isUnknown: true })).toBe('deny')
-    expect(judged(eu, 'fs.read', '/ws/a', { capability: 'shell.run', subject: 'eu …', isUnknown: true })).toBeUndefined()
-    expect(possibleRules(all, { tool: 'deploy', touches: [eu, unknown] }).map(({ source }) => source)).toEqual(['rule 2'])
+    expect(
+      judged(eu, 'fs.read', '/ws/a', { capability: 'shell.run', subject: 'eu …', isUnknown: true }),
+    ).toBeUndefined()
+    expect(possibleRules(all, { tool: 'deploy', touches: [eu, unknown] }).map(({ source }) => source)).toEqual([
+      'rule 2',
+    ])
   })
 
   it('of the kind that the call is approved by is judged one by one', () => {
@@ -148,7 +188,9 @@ describe('an unknown part', () => {
   })
 
   it('under several patterns is what matches all of them', () => {
-    const narrow: RuleQuestion = { tool: 'deploy', unknown: 'decided', touches: [{ ...unknown, within: ['/ws/src/**'] }] }
+    const narrow: RuleQuestion = {
+      tool: 'deploy', unknown: 'decided', touches: [{ ...unknown, within: ['/ws/src/**'] }],
+    }
     expect(actionOf(narrow, denied)).toBeUndefined()
     expect(actionOf(narrow, ['fs.read', '/ws/src', 'allow'])).toBe('allow')
   })
@@ -156,11 +198,13 @@ describe('an unknown part', () => {
 
 describe('a rule that denies every call of a tool', () => {
   it.each<[boolean, ...Short[]]>([
-    [true, ['bash', '*', 'deny']], [true, ['ba*', '**', 'deny']], [true, ['*', '*', 'deny']], [false, ['bash', 'git *', 'deny']],
-    [false, ['shell.run', '*', 'deny']], [false, ['read', '*', 'deny']], [true, ['bash', '*', 'deny'], ['*', 'git', 'allow']],
-    [false, ['bash', '*', 'deny'], ['bash', 'git', 'ask']], [false, ['*', '*', 'deny'], ['shell.run', '*', 'allow']],
-    [true, ['bash', '*', 'deny'], ['bash', '*', 'allow']], [true, ['bash', '*', 'deny', 'agent'], ['bash', 'git', 'allow']],
-    [true, ['*', '*', 'deny'], ['read', '*', 'allow']], [true, ['bash', '*', 'deny'], ['bash', 'git', 'allow', 'project']],
+    [true, ['bash', '*', 'deny']], [true, ['ba*', '**', 'deny']], [true, ['*', '*', 'deny']],
+    [false, ['bash', 'git *', 'deny']], [false, ['shell.run', '*', 'deny']], [false, ['read', '*', 'deny']],
+    [true, ['bash', '*', 'deny'], ['*', 'git', 'allow']], [false, ['bash', '*', 'deny'], ['bash', 'git', 'ask']],
+    [false, ['*', '*', 'deny'], ['shell.run', '*', 'allow']], [true, ['bash', '*', 'deny'], ['bash', '*', 'allow']],
+    [true, ['bash', '*', 'deny', 'agent'], ['bash', 'git', 'allow']],
+    [true, ['*', '*', 'deny'], ['read', '*', 'allow']],
+    [true, ['bash', '*', 'deny'], ['bash', 'git', 'allow', 'project']],
   ])('is %s of %j %j', (expected, ...short) => {
     expect(denyingRule(rules(...short), bash) !== undefined).toBe(expected)
   })
@@ -171,13 +215,25 @@ describe('a rule that never decides', () => {
     [true, 'an allow that another author denies', ['bash', 'git log', 'allow', 'project'], ['bash', '*', 'deny']],
     [true, 'an allow as wide as a deny', ['bash', '*', 'allow'], ['bash', '**', 'deny']],
     [true, 'an ask under a final deny', ['read', 'a', 'ask'], ['*', '*', 'deny', 'machine']],
-    [true, 'an ask about a file in a folder of a final deny', ['fs.read', 'src/a.ts', 'ask', 'machine'], ['fs.read', 'src/**', 'deny', 'machine']],
-    [true, 'an allow of a host that another author denies', ['net.fetch', 'a.example.com', 'allow'], ['net.fetch', '*.example.com', 'deny', 'machine']],
-    [false, 'an allow of a file in a folder that its author denies', ['fs.read', 'src/a.ts', 'allow'], ['fs.read', 'src/**', 'deny']],
+    [
+      true, 'an ask about a file in a folder of a final deny', ['fs.read', 'src/a.ts', 'ask', 'machine'],
+      ['fs.read', 'src/**', 'deny', 'machine'],
+    ],
+    [
+      true, 'an allow of a host that another author denies', ['net.fetch', 'a.example.com', 'allow'],
+      ['net.fetch', '*.example.com', 'deny', 'machine'],
+    ],
+    [
+      false, 'an allow of a file in a folder that its author denies', ['fs.read', 'src/a.ts', 'allow'],
+      ['fs.read', 'src/**', 'deny'],
+    ],
     [true, 'the same rule again', ['bash', '*', 'deny'], ['bash', '*', 'deny']],
     [false, 'an allow inside a deny', ['bash', 'git log', 'allow'], ['bash', '*', 'deny']],
     [false, 'an allow beside a deny of some of it', ['bash', '*', 'allow'], ['bash', 'git *', 'deny']],
-    [false, 'one whose obstacle is set aside', ['bash', 'git log', 'allow', 'project'], ['bash', '*', 'deny', 'bundled'], ['bash', 'git *', 'ask']],
+    [
+      false, 'one whose obstacle is set aside', ['bash', 'git log', 'allow', 'project'],
+      ['bash', '*', 'deny', 'bundled'], ['bash', 'git *', 'ask'],
+    ],
     [false, 'a deny', ['bash', 'git log', 'deny', 'project'], ['bash', '*', 'allow', 'machine']],
   ])('%s: %s', (expected, _, own, ...others) => {
     const [rest, mine] = [rules(...others), rule(own, 9)]
@@ -194,14 +250,18 @@ describe('a verdict', () => {
 
   it('names every rule that leads to it', () => {
     const two = judgeRules(rules(['bash', '*', 'ask'], ['bash', 'git *', 'ask'], ['bash', '*', 'allow']), bash)
-    expect(two).toMatchObject({ action: 'ask', rule: { pattern: 'git *' }, rules: [{ pattern: '*' }, { pattern: 'git *' }] })
+    expect(two).toMatchObject({
+      action: 'ask', rule: { pattern: 'git *' }, rules: [{ pattern: '*' }, { pattern: 'git *' }],
+    })
   })
 
   it('of a rule for a tool depends on every path', () => {
     expect(actionOf(write, ['write', '/ws/src/*.ts', 'deny'])).toBe('deny')
     expect(actionOf(write, ['write', '/ws/*.ts', 'deny'])).toBeUndefined()
     expect(actionOf(write, ['*', '/ws/**/*.ts', 'deny'])).toBe('deny')
-    expect(judgeRules([{ ...rule(['write', 'src', 'deny']), paths: ['/ws/src', '/other/src'] }], write)?.action).toBe('deny')
+    expect(judgeRules([{ ...rule(['write', 'src', 'deny']), paths: ['/ws/src', '/other/src'] }], write)?.action).toBe(
+      'deny',
+    )
     expect(judgeRules([{ ...rule(['write', '../src', 'deny']), paths: [] }], write)).toBeUndefined()
   })
 
@@ -213,14 +273,19 @@ describe('a verdict', () => {
   })
 
   it.each<[string, string, string | undefined]>([
-    ['api.example.com', '*.example.com', 'deny'], ['api.example.com:443', 'api.example.com', 'deny'], ['api.example.com', 'api.*', 'deny'],
-    ['10.0.0.1', '*', 'deny'], ['example.com', '*.example.com', undefined], ['api.example.com:8080', 'api.example.com', undefined],
+    ['api.example.com', '*.example.com', 'deny'], ['api.example.com:443', 'api.example.com', 'deny'],
+    ['api.example.com', 'api.*', 'deny'], ['10.0.0.1', '*', 'deny'], ['example.com', '*.example.com', undefined],
+    ['api.example.com:8080', 'api.example.com', undefined],
   ])('of the host %s with %s', (subject, pattern, action) => {
-    expect(actionOf({ tool: 'fetch', touches: [{ capability: 'net.fetch', subject }] }, ['net.fetch', pattern, 'deny'])).toBe(action)
+    expect(
+      actionOf({ tool: 'fetch', touches: [{ capability: 'net.fetch', subject }] }, ['net.fetch', pattern, 'deny']),
+    ).toBe(action)
   })
 
   it('of a narrower host beats that of a wider one', () => {
-    const fetch: RuleQuestion = { tool: 'fetch', touches: [{ capability: 'net.fetch', subject: 'api.example.com', isKey: true }] }
+    const fetch: RuleQuestion = {
+      tool: 'fetch', touches: [{ capability: 'net.fetch', subject: 'api.example.com', isKey: true }],
+    }
     expect(actionOf(fetch, ['net.fetch', '*', 'deny'], ['net.fetch', '*.example.com', 'allow'])).toBe('allow')
     expect(actionOf(fetch, ['net.fetch', 'api.*', 'deny'], ['net.fetch', 'api.example.com', 'allow'])).toBe('deny')
   })

@@ -41,18 +41,23 @@ describe('the mode of a tool', () => {
   })
 
   it('is taken from the manifest first', () => {
-    for (const mode of TOOL_MODES) expect(classifyToolMode({ name: 'delete_all', mode, requires: { fs: { read: ['a'] } } })).toBe(mode)
+    for (const mode of TOOL_MODES)
+      expect(classifyToolMode({ name: 'delete_all', mode, requires: { fs: { read: ['a'] } } })).toBe(mode)
   })
 
   it.each<[RequirementSet, { readonly env?: readonly string[]; readonly secrets?: readonly object[] }, ToolMode]>([
-    [{ fs: { read: ['a'] } }, {}, 'read'], [{}, {}, 'read'],
-    [{ fs: { read: ['a'] } }, { env: ['TOKEN'] }, 'local'], [{}, { secrets: [{ name: 'TOKEN' }] }, 'local'],
-    [{ net: { hosts: ['a.test'] } }, {}, 'external'], [{ fs: { write: ['a'] } }, {}, 'local'], [{ shell: [{ cmd: 'sh' }] }, {}, 'local'],
-    [{ capabilities: ['tools.call'] }, {}, 'local'], [{ capabilities: ['session'] }, {}, 'local'], [{ fs: { read: ['a'] }, capabilities: ['interact'] }, {}, 'local'],
-  ])('read counts only for a tool that requires no more than to read files: %j %j is %s', (requires, extension, mode) => {
-    expect(classifyToolMode({ name: 'look', mode: 'read', requires }, extension)).toBe(mode)
-    expect(classifyToolMode({ name: 'get_it', requires }, extension)).toBe(mode)
-  })
+    [{ fs: { read: ['a'] } }, {}, 'read'], [{}, {}, 'read'], [{ fs: { read: ['a'] } }, { env: ['TOKEN'] }, 'local'],
+    [{}, { secrets: [{ name: 'TOKEN' }] }, 'local'], [{ net: { hosts: ['a.test'] } }, {}, 'external'],
+    [{ fs: { write: ['a'] } }, {}, 'local'], [{ shell: [{ cmd: 'sh' }] }, {}, 'local'],
+    [{ capabilities: ['tools.call'] }, {}, 'local'], [{ capabilities: ['session'] }, {}, 'local'],
+    [{ fs: { read: ['a'] }, capabilities: ['interact'] }, {}, 'local'],
+  ])(
+    'read counts only for a tool that requires no more than to read files: %j %j is %s',
+    (requires, extension, mode) => {
+      expect(classifyToolMode({ name: 'look', mode: 'read', requires }, extension)).toBe(mode)
+      expect(classifyToolMode({ name: 'get_it', requires }, extension)).toBe(mode)
+    },
+  )
 
   it('is read for an ungated tool that can do nothing but answer', () => {
     const nothing = { requires: {} }
@@ -63,7 +68,9 @@ describe('the mode of a tool', () => {
     for (const more of [{ env: ['A'] }, { secrets: [{}] }, { stateSlot: {} }, { tools: undefined as never }]) {
       expect(of({ tools: [nothing], ...more })).toBe('local')
     }
-    for (const requires of [{ fs: { read: ['a'] } }, { capabilities: ['session' as const] }, { capabilities: ['tools.call' as const] }]) {
+    for (const requires of [
+      { fs: { read: ['a'] } }, { capabilities: ['session' as const] }, { capabilities: ['tools.call' as const] },
+    ]) {
       expect(of({ tools: [nothing, { requires }] })).toBe('local')
     }
   })

@@ -9,7 +9,9 @@ export interface HostAttack {
   readonly source: string
 }
 
-const calling = (name: string, args: object): string => `export default { tools: { attacker: { async execute(_, { tools }) {
+const calling = (
+  name: string, args: object,
+): string => `export default { tools: { attacker: { async execute(_, { tools }) {
   return await tools.call('${name}', ${JSON.stringify(args)})
 } } } }`
 

@@ -28,7 +28,8 @@ async function groundFor({ manifest: { requires, ...manifest }, source }: HostAt
   const extensions: readonly ExtensionSketch[] = [
     { id: 'attacker', ...manifest, tools: { attacker: { requires: filled(requires!) } }, ...code(source) },
     {
-      id: 'mail', secrets: filled([{ name: 'TOKEN', hosts: ['$place'] }]), tools: { mail: { requires: filled({ net: { hosts: ['$place'] } }) } }, ...code(MAIL),
+      id: 'mail', secrets: filled([{ name: 'TOKEN', hosts: ['$place'] }]),
+      tools: { mail: { requires: filled({ net: { hosts: ['$place'] } }) } }, ...code(MAIL),
     },
     {
       id: 'task', layer: 'bundled', inline: true,
@@ -36,7 +37,10 @@ async function groundFor({ manifest: { requires, ...manifest }, source }: HostAt
     },
   ]
   const sandbox = createSandbox({ workspace: '/', spares: { process: 0, thread: 0 } })
-  const { host } = createWorld({ extensions, config: { audit: { arguments: true } }, sandbox, workspace: '/', env: (name) => name === 'TOKEN' ? TOKEN : undefined })
+  const { host } = createWorld({
+    extensions, config: { audit: { arguments: true } }, sandbox, workspace: '/',
+    env: (name) => (name === 'TOKEN' ? TOKEN : undefined),
+  })
   onTestFinished(async () => {
     await host.close()
     await sandbox.close()
@@ -45,17 +49,21 @@ async function groundFor({ manifest: { requires, ...manifest }, source }: HostAt
 }
 
 describe('an attack on the permissions of the host', () => {
-  test.each(NESTED_ATTACKS.map((attack) => [attack.id, attack.title, attack] as const))('%i: %s', async (_, __, attack) => {
-    const { session, seen, agents } = await groundFor(attack)
-    expect(await session.call({ id: 'attack', name: 'attacker', arguments: {} })).toMatchObject({
-      type: 'error', error_text: expect.stringMatching(/was refused: "attacker", which calls it, may not /),
-    })
-    expect({ seen, agents: agents() }).toEqual({ seen: [], agents: 0 })
-    // The targets exist: the model itself may call both.
-    expect(verdictOf(await session.call({ id: 'mail', name: 'mail', arguments: {} }))).toBe('output')
-    expect(verdictOf(await session.call({ id: 'task', name: 'task', arguments: {} }))).toBe('output')
-    expect({ seen, agents: agents() }).toEqual({ seen: [TOKEN], agents: 1 })
-  }, 60_000)
+  test.each(NESTED_ATTACKS.map((attack) => [attack.id, attack.title, attack] as const))(
+    '%i: %s',
+    async (_, __, attack) => {
+      const { session, seen, agents } = await groundFor(attack)
+      expect(await session.call({ id: 'attack', name: 'attacker', arguments: {} })).toMatchObject({
+        type: 'error', error_text: expect.stringMatching(/was refused: "attacker", which calls it, may not /),
+      })
+      expect({ seen, agents: agents() }).toEqual({ seen: [], agents: 0 })
+      // The targets exist: the model itself may call both.
+      expect(verdictOf(await session.call({ id: 'mail', name: 'mail', arguments: {} }))).toBe('output')
+      expect(verdictOf(await session.call({ id: 'task', name: 'task', arguments: {} }))).toBe('output')
+      expect({ seen, agents: agents() }).toEqual({ seen: [TOKEN], agents: 1 })
+    },
+    60_000,
+  )
 
   test('374: text whose redaction for the audit took quadratic time delays nothing', async () => {
     const text = 'eyJ-'.repeat(250_000)
@@ -67,6 +75,8 @@ describe('an attack on the permissions of the host', () => {
       } } } }`,
     })
     // Before, a string of this length took 20 minutes; the limit of the test is for that.
-    expect(verdictOf(await session.call({ id: 'attack', name: 'attacker', arguments: { text } }))).toBe('ToolExecutionFailed')
+    expect(verdictOf(await session.call({ id: 'attack', name: 'attacker', arguments: { text } }))).toBe(
+      'ToolExecutionFailed',
+    )
   }, 120_000)
 })

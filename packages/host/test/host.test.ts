@@ -112,7 +112,13 @@ test.each(['deactivate', 'dispose'] as const)('a failing %s is reported, and the
   const world = createWorld({ extensions: [{ phases: { [phase]: () => { throw new Error('I will not go') } } }] })
   await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
   expect(await world.host.close()).toMatchObject({
-    stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleFailure', message: `The phase ${phase} of "sample" failed: I will not go` } }],
+    stopped: [],
+    faults: [
+      {
+        extension: 'sample',
+        error: { code: 'LifecycleFailure', message: `The phase ${phase} of "sample" failed: I will not go` },
+      },
+    ],
   })
   expect(world.sandbox.alive).toEqual([])
   expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
@@ -124,7 +130,9 @@ test('dispose runs after a failing deactivate', async () => {
     extensions: [{ phases: { deactivate: () => { throw new Error('no') }, dispose: () => { log.push('disposed') } } }],
   })
   await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
-  expect((await world.host.close()).faults).toMatchObject([{ error: { message: 'The phase deactivate of "sample" failed: no' } }])
+  expect((await world.host.close()).faults).toMatchObject([
+    { error: { message: 'The phase deactivate of "sample" failed: no' } },
+  ])
   expect(log).toEqual(['disposed'])
 })
 
@@ -152,7 +160,9 @@ test('an extension that does not stop is named', async () => {
   world.compartment().close = () => new Promise(() => {})
   const closing = world.host.close()
   await clock.advance(20_000)
-  expect(await closing).toMatchObject({ stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleTimeout' } }] })
+  expect(await closing).toMatchObject({
+    stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleTimeout' } }],
+  })
 })
 
 test('an extension that is starting is stopped before it runs', async () => {
@@ -172,7 +182,15 @@ test('an extension that is starting is stopped before it runs', async () => {
 
 test('a crash while the host closes is not a fault of the close', async () => {
   const world = createWorld({
-    extensions: [{ phases: { deactivate: () => { world.compartment().crash(new BulkheadError('CompartmentCrashed', 'bye')) } } }],
+    extensions: [
+      {
+        phases: {
+          deactivate: () => {
+            world.compartment().crash(new BulkheadError('CompartmentCrashed', 'bye'))
+          },
+        },
+      },
+    ],
   })
   await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
   expect((await world.host.close()).faults).toMatchObject([{ error: { code: 'CompartmentCrashed' } }])
@@ -190,7 +208,9 @@ test('a listener that throws changes nothing', async () => {
 })
 
 test('a name has an origin and a generation, and extensions can be registered and unregistered while others run', async () => {
-  const world = createWorld({ extensions: [{ id: 'low', layer: 'bundled', tools: { echo: { execute: () => 'low' } } }] })
+  const world = createWorld({
+    extensions: [{ id: 'low', layer: 'bundled', tools: { echo: { execute: () => 'low' } } }],
+  })
   const session = await world.host.openSession(yolo)
   const callEcho = async () => await session.call({ id: 'c', ...echo })
   expect(await callEcho()).toMatchObject({ data: 'low' })

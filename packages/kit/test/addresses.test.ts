@@ -150,11 +150,18 @@ describe('the address policy', () => {
   })
 
   it('never throws, and never classifies an invalid string as public', () => {
-    fc.assert(fc.property(fc.oneof(
-      fc.string({ unit: anyCodePoint }), fc.string({ unit: fc.constantFrom(...'0123456789abcdefABCDEF:.%x[]'), maxLength: 40 }),
-    ), (text) => {
-      if (addressKind(text) === 'public') expect(addressBytes(text)).toBeDefined()
-    }), FEWER_RUNS)
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string({ unit: anyCodePoint }),
+          fc.string({ unit: fc.constantFrom(...'0123456789abcdefABCDEF:.%x[]'), maxLength: 40 }),
+        ),
+        (text) => {
+          if (addressKind(text) === 'public') expect(addressBytes(text)).toBeDefined()
+        },
+      ),
+      FEWER_RUNS,
+    )
     expect(addressKind(new Uint8Array(5))).toBe('unreadable')
   })
 })

@@ -24,8 +24,8 @@ it('finds the files of a document in JSON and YAML, each once', () => {
 
 it.each([
   ['../x', undefined], ['a/../../x', undefined], ['..', undefined], ['/x', undefined], ['~/x', undefined],
-  ['file:x', undefined], ['C:\\x', undefined], ['a\\..\\x', undefined], ['%2e%2e/x', undefined], ['%5c', undefined], ['%', undefined],
-  ['#/x', undefined], ['./x#/y', 'd/x'], ['a/../x', 'd/x'],
+  ['file:x', undefined], ['C:\\x', undefined], ['a\\..\\x', undefined], ['%2e%2e/x', undefined], ['%5c', undefined],
+  ['%', undefined], ['#/x', undefined], ['./x#/y', 'd/x'], ['a/../x', 'd/x'],
 ])('the path of %s in a folder', (reference, path) => {
   expect(partPath(path === undefined ? 'd' : 'd/f', reference)).toBe(path)
 })
@@ -35,7 +35,18 @@ it('a digest covers all files, and is that of the document alone without them', 
   expect(documentDigest('own', new Map())).toBe('own')
   const digests = [
     documentDigest('own', parts), documentDigest('other', parts), documentDigest('own', new Map([['a', file('1')]])),
-    documentDigest('own', new Map([['a', file('22')], ['b', null]])), documentDigest('own', new Map([['a', file('1')], ['c', null]])),
+    documentDigest(
+      'own',
+      new Map([
+        ['a', file('22')], ['b', null],
+      ]),
+    ),
+    documentDigest(
+      'own',
+      new Map([
+        ['a', file('1')], ['c', null],
+      ]),
+    ),
   ]
   expect(new Set(digests).size).toBe(digests.length)
   expect(documentDigest('own', new Map([...parts].toReversed()))).toBe(digests[0])

@@ -2,44 +2,52 @@ import { describe, expect, it } from 'vitest'
 
 // '../src/*.ts' and '../src/schema/index.ts': every module of this package is an entry.
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
-  addresses: ['addressBytes', 'addressKind', 'canonicalAddress'],
-  deadlines: ['isPromiseLike', 'onAbort', 'settlesWithin', 'untilAborted', 'within'],
+  'addresses': ['addressBytes', 'addressKind', 'canonicalAddress'],
+  'deadlines': ['isPromiseLike', 'onAbort', 'settlesWithin', 'untilAborted', 'within'],
   'document-parts': ['documentDigest', 'findParts', 'partPath'],
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],
   'fair-queue': ['FairQueue'],
   'file-lock': ['LockError', 'withFileLock'],
-  folders: ['entriesIn', 'foldersBetween', 'isAbsent', 'makeFolder', 'namesIn', 'pathsAt', 'scanningOnce'],
-  form: ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'],
-  gitignore: ['Gitignore'],
-  glob: [
-    'compileGlob', 'globContains', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments', 'textContains',
+  'folders': ['entriesIn', 'foldersBetween', 'isAbsent', 'makeFolder', 'namesIn', 'pathsAt', 'scanningOnce'],
+  'form': ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'], 'gitignore': ['Gitignore'],
+  'glob': [
+    'compileGlob', 'globContains', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments',
+    'textContains',
     'textsOverlap',
   ],
-  hosts: ['coversName', 'coversPort', 'hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine', 'readHostPattern'],
-  json: ['JSON_LIMITS', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson', 'pointerKey', 'pointerStep', 'targetOf', 'valueAt'],
+  'hosts': [
+    'coversName', 'coversPort', 'hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine', 'readHostPattern',
+  ],
+  'json': [
+    'JSON_LIMITS', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson', 'pointerKey',
+    'pointerStep', 'targetOf', 'valueAt',
+  ],
   'json-copy': ['copyJson', 'deepFreeze'],
   'json-edit': ['placeInJson', 'removeJson'],
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],
-  options: ['findOptionFault', 'forms'],
-  pool: ['PoolError', 'WorkPool', 'loadImages'],
+  'options': ['findOptionFault', 'forms'], 'pool': ['PoolError', 'WorkPool', 'loadImages'],
   'pool-thread': ['task'],
   'private-file': ['ExposedFileError', 'readPrivateFile', 'writePrivateFile'],
-  processes: [
+  'processes': [
     'MARK_LIMIT', 'hasProcessEnded', 'hasProcessMark', 'isResourceShortage', 'isUnmarked', 'markOption',
     'mentionsResourceShortage', 'newProcessMark', 'processIdentity', 'succeeds', 'workingLaunchers',
   ],
-  programs: [
-    'PROGRAM_FOLDERS', 'READ_BY_COMMANDS', 'SYSTEM_FOLDERS', 'codeOfCommand', 'findProgram', 'includesPath', 'isExecutable', 'isOfSystem', 'isWithin',
-    'linkedFrom', 'realOf',
+  'programs': [
+    'PROGRAM_FOLDERS', 'READ_BY_COMMANDS', 'SYSTEM_FOLDERS', 'codeOfCommand', 'findProgram', 'includesPath',
+    'isExecutable', 'isOfSystem', 'isWithin', 'linkedFrom', 'realOf',
   ],
-  schema: [
-    'alternatives', 'constrains', 'dialectOf', 'hasOwnType', 'inModernKeywords', 'isAnnotation', 'isMultipleOf', 'isOfType', 'keywordFault',
-    'keywordTarget', 'keywordType', 'mapSubschemas', 'patternEngine', 'propertiesOf', 'readSchema', 'schemaCompiler', 'schemaKeywordForm',
-    'subschemaPointer', 'subschemasOf', 'typesOf', 'valueAt', 'withDependents', 'withPrefixItems',
+  'schema': [
+    'alternatives', 'constrains', 'dialectOf', 'hasOwnType', 'inModernKeywords', 'isAnnotation', 'isMultipleOf',
+    'isOfType', 'keywordFault', 'keywordTarget', 'keywordType', 'mapSubschemas', 'patternEngine', 'propertiesOf',
+    'readSchema', 'schemaCompiler', 'schemaKeywordForm', 'subschemaPointer', 'subschemasOf', 'typesOf', 'valueAt',
+    'withDependents', 'withPrefixItems',
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
   'thread-image': ['HOOKS_FIRST', 'ThreadImage', 'compileCacheEnvironment', 'images'],
-  text: ['LEFT_OUT', 'MIN_SECRET_CHARS', 'closeNames', 'decoded', 'givesAdvice', 'headAndTail', 'isSecretName', 'meantNames', 'visibleJson', 'visibleText', 'writtenForms'],
+  'text': [
+    'LEFT_OUT', 'MIN_SECRET_CHARS', 'closeNames', 'decoded', 'givesAdvice', 'headAndTail', 'isSecretName', 'meantNames',
+    'visibleJson', 'visibleText', 'writtenForms',
+  ],
 }
 
 describe('the exports', () => {

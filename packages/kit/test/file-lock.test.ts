@@ -44,7 +44,9 @@ it('one process at a time runs under it, and sees what the one before wrote', as
 it('a process that is killed does not keep it', async () => {
   const child = start()
   await once(child.stdout, 'data')
-  await expect(withFileLock(lock, () => 'taken', { waitMs: 0 })).rejects.toMatchObject({ name: 'LockError', isBusy: true })
+  await expect(withFileLock(lock, () => 'taken', { waitMs: 0 })).rejects.toMatchObject({
+    name: 'LockError', isBusy: true,
+  })
   const waiting = withFileLock(lock, () => 'taken', { waitMs: 60_000 })
   child.kill('SIGKILL')
   expect(await waiting).toBe('taken')

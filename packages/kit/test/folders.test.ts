@@ -64,5 +64,7 @@ it('scans a folder again only if it may have changed', () => {
   expect(scanned).toEqual(['/usr'])
   expect(names(root)).toEqual([])
   writeFileSync(join(root, 'file'), '')
-  expect([names(root), names(join(root, 'file')), names(join(root, 'missing'))]).toEqual([['file'], undefined, undefined])
+  expect([names(root), names(join(root, 'file')), names(join(root, 'missing'))]).toEqual([
+    ['file'], undefined, undefined,
+  ])
 })

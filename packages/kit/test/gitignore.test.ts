@@ -7,16 +7,18 @@ import { needs } from '../../../scripts/machine.ts'
 import { Gitignore } from '../src/gitignore.ts'
 
 const PATHS = [
-  '.env', '.env.local', 'a', 'a.txt', 'b.md', 'build/x', 'build/keep', 'src/.env', 'src/build', 'src/a.txt', 'src/deep/a.txt',
-  'src/deep/b/c', 'docs/secrets/k', 'secrets/k', 'secrets/public/p', 'logs/1.log', 'logs/2.log', 'x [1]', 'x1', 'x2', 'xy',
-  '#note', '!bang', 'trail ', 'back\\slash', 'ünïcode', 'src/deep/build/q', 'foo/bar/baz', 'foo/baz', '-dash', ']',
+  '.env', '.env.local', 'a', 'a.txt', 'b.md', 'build/x', 'build/keep', 'src/.env', 'src/build', 'src/a.txt',
+  'src/deep/a.txt', 'src/deep/b/c', 'docs/secrets/k', 'secrets/k', 'secrets/public/p', 'logs/1.log', 'logs/2.log',
+  'x [1]', 'x1', 'x2', 'xy', '#note', '!bang', 'trail ', 'back\\slash', 'ünïcode', 'src/deep/build/q', 'foo/bar/baz',
+  'foo/baz', '-dash', ']',
 ]
 const FILES = [
   '.env', '*.txt', '/a', 'build/', '/build', 'src/**', '**/secrets', 'secrets/*\n!secrets/public', '*.log\n!2.log',
-  'build\n!build/keep', '/*\n!/src\n!/docs', 'src/*/a.txt', 'src/**/a.txt', '**/deep', 'foo/**/baz', '**', '*', 'x?', 'x[0-9]',
-  'x[!0-9]', 'x[^1]', 'x[[:digit:]]', 'x \\[1\\]', '\\#note', '\\!bang', 'trail\\ ', '# a comment\n\n.env\n', '[]]', '[-a]*',
-  'back\\\\slash', 'ünï*', '.env*\n!.env.local', 'src/deep/', 'docs/secrets', 'secrets/', '/secrets/public/', '*/', '!a\n*', '*\n!a',
-  'deep/b', '/**/b', 'src/***/a.txt', '\uFEFF.env', '.env\r\n*.md\r\n', 'trail   ', 'a*t', 'docs/**/k', '**/',
+  'build\n!build/keep', '/*\n!/src\n!/docs', 'src/*/a.txt', 'src/**/a.txt', '**/deep', 'foo/**/baz', '**', '*', 'x?',
+  'x[0-9]', 'x[!0-9]', 'x[^1]', 'x[[:digit:]]', 'x \\[1\\]', '\\#note', '\\!bang', 'trail\\ ', '# a comment\n\n.env\n',
+  '[]]', '[-a]*', 'back\\\\slash', 'ünï*', '.env*\n!.env.local', 'src/deep/', 'docs/secrets', 'secrets/',
+  '/secrets/public/', '*/', '!a\n*', '*\n!a', 'deep/b', '/**/b', 'src/***/a.txt', '\uFEFF.env', '.env\r\n*.md\r\n',
+  'trail   ', 'a*t', 'docs/**/k', '**/',
 ]
 
 it('excludes what git excludes', needs('git'), () => {

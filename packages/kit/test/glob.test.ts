@@ -161,12 +161,18 @@ describe('globContains', () => {
 
   it('is never wrongly false', () => {
     // A name that no pattern has stands for all others.
-    const sample = (pattern: string) => [`zz`, `zz/zz`, ''].map((fill) =>
-      pattern.split('/').flatMap((part) => part === '**' ? fill.split('/').filter(Boolean) : [part.replaceAll('*', 'zz')])
-        .join('/'))
+    const sample = (pattern: string) =>
+      [`zz`, `zz/zz`, ''].map((fill) =>
+        pattern
+          .split('/')
+          .flatMap((part) => (part === '**' ? fill.split('/').filter(Boolean) : [part.replaceAll('*', 'zz')]))
+          .join('/'),
+      )
     fc.assert(fc.property(anyPattern, anyPattern, (wide, narrow) => {
       // `**` alone matches no names too, which no path has.
-      fc.pre(globContains(wide, narrow) === false && narrow.split('**').length < 3 && pathSegments(narrow).join() !== '**')
+      fc.pre(
+        globContains(wide, narrow) === false && narrow.split('**').length < 3 && pathSegments(narrow).join() !== '**',
+      )
       const paths = sample(narrow).flatMap((path) => [path, `${path}/zz`, `${path}/zz/zz`])
       expect(paths.some((path) => matchGlob(narrow, path) && !matchGlob(wide, path))).toBe(true)
     }), { numRuns: thoroughly(400, 2_000) })

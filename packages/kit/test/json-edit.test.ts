@@ -33,14 +33,20 @@ it('leaves the same values as removing them from the parsed document', () => {
     if (entries.length === 0) return undefined
     return Array.isArray(value) ? entries.map(([, child]) => child) : Object.fromEntries(entries)
   }
-  const pathsIn = (value: Json): readonly string[][] => typeof value !== 'object' || value === null ? []
-    : Object.entries(value).flatMap(([key, child]: [string, Json]) => [[key], ...pathsIn(child).map((path) => [key, ...path])])
+  const pathsIn = (value: Json): readonly string[][] =>
+    typeof value !== 'object' || value === null
+      ? []
+      : Object.entries(value).flatMap(([key, child]: [string, Json]) => [
+          [key], ...pathsIn(child).map((path) => [key, ...path]),
+        ])
   fc.assert(fc.property(fc.jsonValue(), fc.nat(), fc.constantFrom(undefined, 2, '\t'), (given, nth, space) => {
     const value = JSON.parse(JSON.stringify(given)) as Json
     const paths = pathsIn(value)
     if (paths.length === 0) return
     const path = paths[nth % paths.length]!
-    const left = removeJson(JSON.stringify(value, null, space), new Set([path.map((step) => pointerStep(step)).join('')]))
+    const left = removeJson(
+      JSON.stringify(value, null, space), new Set([path.map((step) => pointerStep(step)).join('')]),
+    )
     expect(JSON.parse(left)).toEqual(withoutOne(value, path) ?? (Array.isArray(value) ? [] : {}))
   }), { numRuns: 200 })
 })

@@ -158,7 +158,8 @@ describe('a reference inside a document', () => {
   })
 
   it.each([
-    '#/$defs/list/01', '#/$defs/list/length', '#/$defs/none', '#/constructor', '#/%', '#anchor', 'other#/$defs/list', '',
+    '#/$defs/list/01', '#/$defs/list/length', '#/$defs/none', '#/constructor', '#/%', '#anchor', 'other#/$defs/list',
+    '',
     '/$defs',
   ])('"%s" leads nowhere', (reference) => {
     expect(targetOf(root, reference)).toBeUndefined()

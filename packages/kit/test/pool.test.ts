@@ -12,10 +12,13 @@ const options: PoolOptions = { heapMb: 64, threads: 1, waiting: 2, tasksPerThrea
 /** For a machine that is busy. */
 const LONG = { deadlineMs: 60_000 }
 
-const poolOf = (changed: Partial<PoolOptions> = {}) => new WorkPool<Question, unknown>(ENTRY, { ...options, ...changed })
+const poolOf = (changed: Partial<PoolOptions> = {}) =>
+  new WorkPool<Question, unknown>(ENTRY, { ...options, ...changed })
 const echo = (value: unknown): Question => ({ kind: 'echo', value })
 const faultOf = (work: Promise<unknown>): Promise<PoolFault | undefined> =>
-  work.then(() => undefined, (error: unknown) => error instanceof PoolError ? error.fault : Promise.reject(error as Error))
+  work.then(
+    () => undefined, (error: unknown) => (error instanceof PoolError ? error.fault : Promise.reject(error as Error)),
+  )
 
 const gates: Int32Array[] = []
 afterEach(() => gates.splice(0).forEach(open))
@@ -44,7 +47,9 @@ it('lets a bounded number of tasks wait, refuses the next one, and loses none', 
   const first = pool.run(question, LONG)
   await begun(gate)
   const waiting = [1, 2].map((value) => pool.run(echo(value), LONG))
-  await expect(pool.run(echo(3), LONG)).rejects.toMatchObject({ fault: 'busy', message: expect.stringContaining('2 others wait') })
+  await expect(pool.run(echo(3), LONG)).rejects.toMatchObject({
+    fault: 'busy', message: expect.stringContaining('2 others wait'),
+  })
   open(gate)
   expect(await Promise.all([first, ...waiting])).toEqual(['through', 1, 2])
   expect(await pool.run(echo(4), LONG)).toBe(4)
@@ -145,8 +150,8 @@ it('gives a task no files, network, processes, threads, environment or input', a
   const pool = poolOf()
   const denied = 'ERR_ACCESS_DENIED'
   const expected = {
-    read: denied, here: denied, own: denied, write: denied, connect: denied, lookup: denied, spawn: denied, thread: denied,
-    environment: [], input: null,
+    read: denied, here: denied, own: denied, write: denied, connect: denied, lookup: denied, spawn: denied,
+    thread: denied, environment: [], input: null,
   }
   expect(await pool.run({ kind: 'grants' }, LONG)).toEqual(expected)
   // A second thread, with code from memory.
@@ -166,7 +171,9 @@ it('replaces a thread after a number of tasks', async () => {
 
 it('reports code that cannot be loaded', async () => {
   const missing = new WorkPool(new URL('fixtures/no-such-work.ts', import.meta.url), options)
-  await expect(missing.load()).rejects.toMatchObject({ fault: 'start', message: expect.stringContaining('no-such-work') })
+  await expect(missing.load()).rejects.toMatchObject({
+    fault: 'start', message: expect.stringContaining('no-such-work'),
+  })
   expect(await faultOf(missing.run(1, LONG))).toBe('start')
 })
 
@@ -180,7 +187,9 @@ it('reads its code once, and runs that after the files have changed', async () =
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-pool-'))
   const write = (what: string): void => {
     writeFileSync(join(folder, 'part.js'), `export const part = '${what}'`)
-    writeFileSync(join(folder, 'work.js'), `import { part } from './part.js'; export const run = () => part + ' ${what}'`)
+    writeFileSync(
+      join(folder, 'work.js'), `import { part } from './part.js'; export const run = () => part + ' ${what}'`,
+    )
   }
   write('first')
   const pool = new WorkPool<null, string>(pathToFileURL(join(folder, 'work.js')), { ...options, tasksPerThread: 1 })

@@ -41,7 +41,9 @@ it('packages of Node come with the outermost node_modules, also through links an
   const file = program('app/node_modules/.pnpm/a/node_modules/a/cli.js', '#!/usr/bin/env tool\n')
   symlinkSync(file, join(folder, 'linked'))
   program('tools/tool')
-  expect(codeOf(join(folder, 'linked'), [], join(folder, 'tools'))).toEqual(['linked', 'app/node_modules', 'tools/tool'])
+  expect(codeOf(join(folder, 'linked'), [], join(folder, 'tools'))).toEqual([
+    'linked', 'app/node_modules', 'tools/tool',
+  ])
   expect(codeOf('/usr/bin/env', [file, 'linked', '/usr/lib', 'none'])).toEqual(['app/node_modules'])
 })
 
@@ -73,7 +75,13 @@ it('a script that names itself as interpreter ends', () => {
 it('compares paths by segments and with links followed', () => {
   program('data/file')
   symlinkSync(join(folder, 'data'), join(folder, 'link'))
-  expect([`${folder}/data`, `${folder}/data/file`, `${folder}/link/file`].map((path) => includesPath([join(folder, 'data')], path))).toEqual([true, true, true])
-  expect([`${folder}/database`, folder].map((path) => includesPath([join(folder, 'data')], path))).toEqual([false, false])
+  expect(
+    [`${folder}/data`, `${folder}/data/file`, `${folder}/link/file`].map((path) =>
+      includesPath([join(folder, 'data')], path),
+    ),
+  ).toEqual([true, true, true])
+  expect([`${folder}/database`, folder].map((path) => includesPath([join(folder, 'data')], path))).toEqual([
+    false, false,
+  ])
   expect(['/usr/lib', '/usrlocal', '/etc'].map(isOfSystem)).toEqual([true, false, false])
 })

@@ -30,8 +30,10 @@ async function attack({ decided, setUp, policy, options, follow }: PackageAttack
 describe('a hostile package', () => {
   test.each(PACKAGE_ATTACKS.map((one) => [one.id, one.title, one] as const))('%i: %s', async (id, _, one) => {
     const seen = await attack(one)
-    if (KNOWN_HOLES.has(id)) expect(seen, 'the attack is blocked now: remove it from the list').not.toEqual([one.refused, 'blocked',
-      true, false])
+    if (KNOWN_HOLES.has(id))
+      expect(seen, 'the attack is blocked now: remove it from the list').not.toEqual([
+        one.refused, 'blocked', true, false,
+      ])
     else expect(seen).toEqual([one.refused, 'blocked', true, false])
   })
 
@@ -45,14 +47,17 @@ describe('a hostile package', () => {
 })
 
 describe('a hostile archive', () => {
-  test.each(ARCHIVE_ATTACKS.map(({ id, title, bytes }) => [id, title, bytes] as const))('%i: %s', async (_, _title, bytes) => {
-    using fixture = await AttackFixture.create(sigstore)
-    const { home } = fixture
-    home.write(join(home.base, 'evil.tgz'), bytes)
-    const before = readdirSync(home.base, { recursive: true }).toSorted()
-    await expect(fixture.accept('./evil.tgz')).rejects.toMatchObject({ code: 'PackageUnsafe' })
-    expect(readdirSync(home.base, { recursive: true }).toSorted()).toEqual(before)
-  })
+  test.each(ARCHIVE_ATTACKS.map(({ id, title, bytes }) => [id, title, bytes] as const))(
+    '%i: %s',
+    async (_, _title, bytes) => {
+      using fixture = await AttackFixture.create(sigstore)
+      const { home } = fixture
+      home.write(join(home.base, 'evil.tgz'), bytes)
+      const before = readdirSync(home.base, { recursive: true }).toSorted()
+      await expect(fixture.accept('./evil.tgz')).rejects.toMatchObject({ code: 'PackageUnsafe' })
+      expect(readdirSync(home.base, { recursive: true }).toSorted()).toEqual(before)
+    },
+  )
 })
 
 test('covers all attack numbers on packages', () => {

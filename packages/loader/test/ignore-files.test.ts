@@ -69,7 +69,9 @@ it.each([
   const root = workspace()
   make(join(root, '.bulkheadignore'))
   const ignored = new IgnoreFiles().of([root])!
-  expect(ignored.files).toEqual([{ path: join(root, '.bulkheadignore'), fault: expect.stringContaining(why) as string }])
+  expect(ignored.files).toEqual([
+    { path: join(root, '.bulkheadignore'), fault: expect.stringContaining(why) as string },
+  ])
   expect(ignored.lineFor('fs.read', join(root, 'any'))).toContain(why)
   expect(ignored.lineFor('fs.read', root)).toContain(why)
 })

@@ -123,7 +123,9 @@ describe('the call queue of a compartment', () => {
       const outer = new Call('outer', 'a', undefined, 'wide')
       const inner = ['i1', 'i2'].map((name) => new Call(name, 'a', outer, 'wide'))
       const [other] = confined(['other'], 'b', 'narrow')
-      expect([outer, other!, ...inner].map((call) => queue.enter(call))).toEqual(['running', 'waiting', 'running', 'waiting'])
+      expect([outer, other!, ...inner].map((call) => queue.enter(call))).toEqual([
+        'running', 'waiting', 'running', 'waiting',
+      ])
       for (const call of inner) queue.leave(call)
       expect(admitted).toEqual(['i2'])
       queue.leave(outer)
@@ -132,7 +134,9 @@ describe('the call queue of a compartment', () => {
 
     it('runs them at once in a compartment of trusted code', () => {
       const queue = new CallQueue<Call>(2, () => undefined, true)
-      expect([...confined(['a'], 'a', 'wide'), ...confined(['b'], 'b', 'narrow')].map((call) => queue.enter(call))).toEqual(['running', 'running'])
+      expect(
+        [...confined(['a'], 'a', 'wide'), ...confined(['b'], 'b', 'narrow')].map((call) => queue.enter(call)),
+      ).toEqual(['running', 'running'])
     })
   })
 

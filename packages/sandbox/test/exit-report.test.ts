@@ -18,7 +18,8 @@ describe.each(REMOTE)('an uncaught error in a %s', (placement) => {
   })
 
   it('does not end the host, whatever properties it has', async () => {
-    const made = "Object.defineProperties(new Error('odd'), { constructor: { value: Error }, cause: { get: undefined } })"
+    const made =
+      "Object.defineProperties(new Error('odd'), { constructor: { value: Error }, cause: { get: undefined } })"
     expect(await reported(made)).toMatchObject({ code: 'CompartmentCrashed' })
   })
 

@@ -7,7 +7,9 @@ import { codeOf, invocation, newSandbox, refusal, requestOf, REMOTE, running } f
 
 const GREETER = running('return "hello " + args.name')
 
-/** One sandbox for all attacks of a placement, with an extension that must survive them. The corpus has more attacks. */
+/**
+ * One sandbox for all attacks of a placement, with an extension that must survive them. The corpus has more attacks.
+ */
 let sandbox: PooledSandbox
 let neighbourAnswers: () => Promise<void>
 
@@ -45,15 +47,18 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     ['in microtasks', 'for (;;) await null'],
   ] as const
   // A process is killed in the same way for all of them, and the corpus has them too.
-  it.each(loops.slice(0, thoroughly(placement === 'process' ? 1 : 3, 3)))('that loops forever %s is killed after the deadline of its call', async (_where, body) => {
-    const session = await hostile(placement, running(body), { graceMs: 50 })
-    const bystander = codeOf(session.call(invocation()))
-    expect(await codeOf(session.call(invocation({}, { signal: deadline(100) })))).toBe('ExecutionTimeout')
-    expect(await bystander).toBe('CompartmentKilled')
-    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentKilled' } })
-    await neighbourAnswers()
-    await session.close()
-  })
+  it.each(loops.slice(0, thoroughly(placement === 'process' ? 1 : 3, 3)))(
+    'that loops forever %s is killed after the deadline of its call',
+    async (_where, body) => {
+      const session = await hostile(placement, running(body), { graceMs: 50 })
+      const bystander = codeOf(session.call(invocation()))
+      expect(await codeOf(session.call(invocation({}, { signal: deadline(100) })))).toBe('ExecutionTimeout')
+      expect(await bystander).toBe('CompartmentKilled')
+      expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentKilled' } })
+      await neighbourAnswers()
+      await session.close()
+    },
+  )
 
   it('that loops forever during its import is killed at startMs', async () => {
     const withSpare = newSandbox('/', 1)

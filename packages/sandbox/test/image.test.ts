@@ -19,7 +19,9 @@ it.each(texts)('%s contains no types, no code of the host and no path of this ma
 it.each(Object.entries(scripts))('%s is one strict classic script that needs only builtins', (_name, text) => {
   expect(() => new Script(text)).not.toThrow()
   expect(text).toMatch(/^(?:\(function \(builtin\) \{)?'use strict'\n/)
-  const needed = [...text.matchAll(/\b(?:builtin|getBuiltinModule|require)\(['"]([^'"]+)['"]\)/g)].map((match) => match[1]!)
+  const needed = [...text.matchAll(/\b(?:builtin|getBuiltinModule|require)\(['"]([^'"]+)['"]\)/g)].map(
+    (match) => match[1]!,
+  )
   expect(needed.length).toBeGreaterThan(0)
   expect(needed.filter((specifier) => !specifier.startsWith('node:'))).toEqual([])
 })

@@ -5,7 +5,8 @@ import { createSandbox } from '../src/index.ts'
 import { codeOf, invocation, refusal, requestOf, running } from './fixture.ts'
 
 const ORIGINS: CodeOrigins = {
-  main: 'index.js', placeOf: () => undefined, chainTo: () => [], importOf: () => undefined, sourceMapOf: () => undefined,
+  main: 'index.js', placeOf: () => undefined, chainTo: () => [], importOf: () => undefined,
+  sourceMapOf: () => undefined,
   declarationOf: async () => undefined,
 }
 
@@ -29,15 +30,18 @@ function inspecting(os: 'auto' | 'off' | 'require') {
   return { sandbox, addresses, heard: heard.promise }
 }
 
-it('opens a debugger for code that was built from a folder, on the loopback interface, in a process', WALLS, async () => {
-  const { sandbox, heard } = inspecting('auto')
-  const session = await sandbox.open(built(PROBE, 'thread'))
-  expect(session.placement).toBe('process')
-  expect(await heard).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\/[\da-f-]{36}$/)
-  expect(await session.call(invocation())).toEqual({
-    'node:inspector': 'BuiltinDenied', 'node:net': 'BuiltinDenied', 'kill': 'undefined', 'builtin': 'undefined',
-  })
-})
+it(
+  'opens a debugger for code that was built from a folder, on the loopback interface, in a process', WALLS,
+  async () => {
+    const { sandbox, heard } = inspecting('auto')
+    const session = await sandbox.open(built(PROBE, 'thread'))
+    expect(session.placement).toBe('process')
+    expect(await heard).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\/[\da-f-]{36}$/)
+    expect(await session.call(invocation())).toEqual({
+      'node:inspector': 'BuiltinDenied', 'node:net': 'BuiltinDenied', 'kill': 'undefined', 'builtin': 'undefined',
+    })
+  },
+)
 
 it('opens one for each of two at the same time', async () => {
   const { sandbox, addresses } = inspecting('off')

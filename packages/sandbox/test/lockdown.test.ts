@@ -8,8 +8,8 @@ import { invocation, newSandbox, requestOf, REMOTE, running } from './fixture.ts
 const ABSENT = [
   'process.binding', 'process._linkedBinding', 'process.getBuiltinModule', 'process.dlopen', 'process.kill',
   'process.report',
-  'process.mainModule', 'process.permission', 'process.memoryUsage', 'process.stdout._handle', 'WebSocket', 'EventSource',
-  'BroadcastChannel', 'MessageChannel', 'MessagePort', 'navigator', 'localStorage', 'sessionStorage',
+  'process.mainModule', 'process.permission', 'process.memoryUsage', 'process.stdout._handle', 'WebSocket',
+  'EventSource', 'BroadcastChannel', 'MessageChannel', 'MessagePort', 'navigator', 'localStorage', 'sessionStorage',
   'SharedArrayBuffer',
   'Atomics', 'CompressionStream', 'Blob', 'File', 'crypto.subtle', 'PerformanceObserver', 'require', 'module',
   'URL.createObjectURL', 'console._stdout',

@@ -57,11 +57,14 @@ describe('requests with long replies', () => {
     expect(await answer).toBe('read')
   })
 
-  it.each(['fs.stat', 'fs.write', 'fs.edit', 'fs.apply', 'fs.remove'] as const)('include %s, which uses a disk', (method) => {
-    const { begun, reads } = setUp()
-    for (let count = 0; count < 20; count++) void reads.methods[method]('call')
-    expect(begun.length).toBe(AT_ONCE)
-  })
+  it.each(['fs.stat', 'fs.write', 'fs.edit', 'fs.apply', 'fs.remove'] as const)(
+    'include %s, which uses a disk',
+    (method) => {
+      const { begun, reads } = setUp()
+      for (let count = 0; count < 20; count++) void reads.methods[method]('call')
+      expect(begun.length).toBe(AT_ONCE)
+    },
+  )
 
   it.each(['fs.read', 'fs.list', 'fs.glob', 'fs.find', 'fs.search', 'state.read', 'session.read'] as const)(
     'include %s, which may start a process or hold megabytes', (method) => {

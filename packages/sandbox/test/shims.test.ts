@@ -175,7 +175,9 @@ describe.each(REMOTE.slice(0, thoroughly(1, 2)))('ordinary globals and modules i
     const [tree, kept] = [join(folder, 'out/tree'), join(folder, 'out/kept')]
     await Promise.all([tree, kept].map((path) => mkdir(join(path, 'deep'), { recursive: true })))
     await Promise.all([kept, outside].map((path) => writeFile(join(path, 'a.txt'), 'kept')))
-    const targets = { 'to-kept': kept, 'to-file': join(kept, 'a.txt'), 'to-outside': outside, up: '..', 'x-broken': '-' }
+    const targets = {
+      'to-kept': kept, 'to-file': join(kept, 'a.txt'), 'to-outside': outside, 'up': '..', 'x-broken': '-',
+    }
     for (const [name, target] of Object.entries(targets)) await symlink(target, join(tree, 'deep', name))
     for (const [name, target] of Object.entries(targets)) await symlink(target, join(folder, 'out', name))
     const removed = await call(`

@@ -24,7 +24,9 @@ describe.each(['off', 'auto'] as const)('a child process with os: %s', (os) => {
     const source = running(
       'setInterval(() => { const end = Date.now() + 50; while (Date.now() < end); }, 10); return "begun"',
     )
-    const session = await withoutSpares({ os }).open(requestOf({ placement: 'process', source, limits: { cpuMs: 300 } }))
+    const session = await withoutSpares({ os }).open(
+      requestOf({ placement: 'process', source, limits: { cpuMs: 300 } }),
+    )
     expect(await session.call(invocation())).toBe('begun')
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentOverloaded' } })
   })
@@ -40,7 +42,9 @@ describe.each(['off', 'auto'] as const)('a child process with os: %s', (os) => {
 
   it('is not killed while it is idle', async () => {
     const limits = { cpuMs: 900, memoryMb: 128 }
-    const session = await withoutSpares({ os }).open(requestOf({ placement: 'process', source: running('return 1'), limits }))
+    const session = await withoutSpares({ os }).open(
+      requestOf({ placement: 'process', source: running('return 1'), limits }),
+    )
     for (let call = 0; call < 20; call++) expect(await session.call(invocation())).toBe(1)
   })
 })

@@ -34,14 +34,23 @@ try {
     for (let at = 0; at < FOLDERS; at++) {
       const folder = join(workspace, 'tree', `p${at % 10}`, `q${Math.floor(at / 10) % 10}`, `r${Math.floor(at / 100)}`)
       await mkdir(folder, { recursive: true })
-      await Promise.all(Array.from({ length: FILES_IN_EACH }, (_, file) =>
-        writeFile(join(folder, `f${file}.${file === 7 ? 'md' : 'ts'}`), `line of ${at}\n${file === 7 && at % 5 === 0 ? 'needle\n' : ''}`)))
+      await Promise.all(
+        Array.from({ length: FILES_IN_EACH }, (_, file) =>
+          writeFile(
+            join(folder, `f${file}.${file === 7 ? 'md' : 'ts'}`),
+            `line of ${at}\n${file === 7 && at % 5 === 0 ? 'needle\n' : ''}`,
+          ),
+        ),
+      )
     }
     await utimes(join(workspace, 'tree/p3/q0/r0/f7.md'), new Date('2100-01-01'), new Date('2100-01-01'))
   })
   await step('glob finds all files, newest first', async () => {
     const { paths, total } = await call('glob', { pattern: 'tree/**' })
-    assert.deepEqual([(paths as string[])[0], (paths as string[]).length, total], ['tree/p3/q0/r0/f7.md', 10_000, FOLDERS * FILES_IN_EACH])
+    assert.deepEqual(
+      [(paths as string[])[0], (paths as string[]).length, total],
+      ['tree/p3/q0/r0/f7.md', 10_000, FOLDERS * FILES_IN_EACH],
+    )
   })
   await step('glob finds some files', async () => {
     assert.equal((await call('glob', { pattern: '**/q1/**/*.md' }))['total'], FOLDERS / 10)
@@ -56,7 +65,9 @@ try {
   await step('grep and glob still work after many cancelled calls', async () => {
     for (let round = 0; round < 60; round++) {
       const cancel = new AbortController()
-      const running = call(round % 2 === 0 ? 'grep' : 'glob', { pattern: round % 2 === 0 ? 'line' : '**' }, cancel.signal)
+      const running = call(
+        round % 2 === 0 ? 'grep' : 'glob', { pattern: round % 2 === 0 ? 'line' : '**' }, cancel.signal,
+      )
       setTimeout(() => cancel.abort(new Error('enough')), round * 3)
       await running.catch((error: Error) => assert.match(error.message, /enough/))
     }
@@ -71,16 +82,21 @@ try {
     const pieces = Math.ceil(1024 * MB / piece.length)
     // Lines are searched only in the first part of a file. The rest is read by bytes.
     await assert.rejects(call('read', { path: 'big.txt', offset: pieces * 50_000 + 1 }), { code: 'InputInvalid' })
-    assert.equal((await call('read', { path: 'big.txt', byte_start: pieces * piece.length }))['content'], 'the last line\n')
+    assert.equal(
+      (await call('read', { path: 'big.txt', byte_start: pieces * piece.length }))['content'], 'the last line\n',
+    )
     assert.equal((await call('grep', { pattern: 'last', path: 'big.txt' }))['total'], 1)
     assert.ok(process.memoryUsage().rss - before < 400 * MB, 'memory grew with the file')
   })
   await step('a thousand concurrent edits of a file are all applied', async () => {
     await writeFile(join(workspace, 'edits'), Array.from({ length: 1_000 }, (_, i) => `<${i}>\n`).join(''))
     await Promise.all(Array.from({ length: 20 }, async (_, lane) => {
-      for (let i = lane; i < 1_000; i += 20) await call('edit', { path: 'edits', old_string: `<${i}>`, new_string: `[${i}]` })
+      for (let i = lane; i < 1_000; i += 20)
+        await call('edit', { path: 'edits', old_string: `<${i}>`, new_string: `[${i}]` })
     }))
-    assert.equal(await readFile(join(workspace, 'edits'), 'utf8'), Array.from({ length: 1_000 }, (_, i) => `[${i}]\n`).join(''))
+    assert.equal(
+      await readFile(join(workspace, 'edits'), 'utf8'), Array.from({ length: 1_000 }, (_, i) => `[${i}]\n`).join(''),
+    )
   })
 } finally {
   await sandbox.close()

@@ -10,12 +10,15 @@ import { createBundledExtensions } from '../src/index.ts'
 const ROOT = join(import.meta.dirname, '../../..')
 
 describe('locked tools', async () => {
-  it.each((await readTools(ROOT)).map((tool) => [tool.name, tool] as const))('%s has the pinned schema', (_, { facts, pin, isPinned }) => {
-    const { place, locked = false, ...pinned } = pin
-    expect(isPinned).toBe(true)
-    expect([typeof place, typeof locked]).toEqual(['number', 'boolean'])
-    expect(facts).toEqual(pinned)
-  })
+  it.each((await readTools(ROOT)).map((tool) => [tool.name, tool] as const))(
+    '%s has the pinned schema',
+    (_, { facts, pin, isPinned }) => {
+      const { place, locked = false, ...pinned } = pin
+      expect(isPinned).toBe(true)
+      expect([typeof place, typeof locked]).toEqual(['number', 'boolean'])
+      expect(facts).toEqual(pinned)
+    },
+  )
 
   it('exist exactly once, and describe every argument', () => {
     const tools = createBundledExtensions().flatMap(({ manifest }) => manifestSchema.parse(manifest).tools)

@@ -15,7 +15,9 @@ describe.each([
 
   it('refuses ~ instead of creating a folder with this name', async () => {
     for (const path of ['~', '~/notes.txt']) {
-      expect(await tool.refusal({ ...args, path })).toMatchObject({ code: 'InputInvalid', message: expect.stringContaining(`"${path}" begins with "~"`) })
+      expect(await tool.refusal({ ...args, path })).toMatchObject({
+        code: 'InputInvalid', message: expect.stringContaining(`"${path}" begins with "~"`),
+      })
     }
     expect(await readdir(tool.workspace)).toEqual([])
   })

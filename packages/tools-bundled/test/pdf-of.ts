@@ -4,7 +4,8 @@ export function pdfOf(text: string | readonly string[], title?: string): Buffer 
   const first = title === undefined ? 4 : 5
   const pageNumbers = lines.map((_, index) => first + index * 2)
   const objects = [
-    '<</Type/Catalog/Pages 2 0 R>>', `<</Type/Pages/Kids[${pageNumbers.map((number) => `${number} 0 R`).join(' ')}]/Count ${lines.length}>>`,
+    '<</Type/Catalog/Pages 2 0 R>>',
+    `<</Type/Pages/Kids[${pageNumbers.map((number) => `${number} 0 R`).join(' ')}]/Count ${lines.length}>>`,
     '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>', ...(title === undefined ? [] : [`<</Title(${title})>>`]),
     ...lines.flatMap((line, index) => {
       const content = `BT /F1 24 Tf 72 700 Td (${line}) Tj ET`
@@ -28,5 +29,7 @@ export function pdfOf(text: string | readonly string[], title?: string): Buffer 
 /** The same with a password that is not known. */
 export const encryptedPdf = (): string => {
   const zeros = '00'.repeat(32)
-  return pdfOf('x').toString('latin1').replace('/Root 1 0 R', `/Root 1 0 R/ID[<00><00>]/Encrypt<</Filter/Standard/V 1/R 2/P -4/O<${zeros}>/U<${zeros}>>>`)
+  return pdfOf('x')
+    .toString('latin1')
+    .replace('/Root 1 0 R', `/Root 1 0 R/ID[<00><00>]/Encrypt<</Filter/Standard/V 1/R 2/P -4/O<${zeros}>/U<${zeros}>>>`)
 }

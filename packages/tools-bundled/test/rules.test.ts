@@ -27,9 +27,13 @@ beforeAll(async () => {
   const files = ['config.yaml', 'srcs.txt', 'secrets/k', 'secrets/x', 'src/a.ts', 'src/deep/b.ts']
   for (const name of files) writeFileSync(join(workspace, name), 'text\n')
   symlinkSync('../secrets/x', join(workspace, 'src/linked'))
-  const bundled = createBundledExtensions({ fetchHosts: ['*'], delegate: async () => ({ sessionId: 's', output: 'done' }) })
+  const bundled = createBundledExtensions({
+    fetchHosts: ['*'], delegate: async () => ({ sessionId: 's', output: 'done' }),
+  })
   const roots = { global: join(root, 'home'), projectFolder: '.bulkhead' }
-  found = await createLoader({ coreVersion: '1.0.0', roots, bundled }).load({ workspace, trust: 'declined', projectDigest: 'any' })
+  found = await createLoader({ coreVersion: '1.0.0', roots, bundled }).load({
+    workspace, trust: 'declined', projectDigest: 'any',
+  })
   sandbox = createSandbox({
     workspace, spares: { process: 0, thread: 0 }, operator: { path: ['/usr/bin', '/bin'], env: {} },
     // Commands are checked and not run: their programs need not exist.
@@ -52,7 +56,8 @@ async function decided(rules: readonly Authored[], name: string, args: Record<st
     .map(([author, layer]): LayerConfig => ({ layer, location: author, config: { rules: of(author as Author) } }))
   const report = { ...found, config: { merged: {}, layers } }
   const host = createHost({
-    report, sandbox, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders,
+    report, sandbox, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined,
+    argumentsReaders,
     realPath: realpathSync,
   })
   try {
@@ -76,7 +81,9 @@ function agree({ decision, code, came, asked, chain }: Awaited<ReturnType<typeof
 
 function argumentsOf(name: string, value: string): Record<string, string> {
   if (name === 'bash') return { command: value }
-  return name === 'write' ? { path: value, content: 'text\n' } : { path: value, ...(name === 'grep' && { pattern: 'x' }) }
+  return name === 'write'
+    ? { path: value, content: 'text\n' }
+    : { path: value, ...(name === 'grep' && { pattern: 'x' }) }
 }
 
 function rulesOf(text: string): readonly Authored[] {
@@ -98,20 +105,34 @@ describe('the examples of the page on rules', () => {
 })
 
 const FILES = ['src/a.ts', 'src/deep/b.ts', 'secrets/k', 'secrets/x', 'src/linked', 'config.yaml'] as const
-const anyRule: fc.Arbitrary<Authored> = fc.record({
-  by: fc.constantFrom<Author>('user', 'user', 'project', 'embedder', 'machine', 'session'),
-  permission: fc.constantFrom('read', 'write', 'grep', 're*', '*', 'fs.read', 'fs.write'),
-  pattern: fc.constantFrom('*', 'src', 'src/**', 'src/*.ts', '**/*.ts', 'secrets/**', 'secrets/k', '**/k', 'config.yaml'),
-  action: fc.constantFrom(...RULE_ACTIONS, 'allow' as const),
-}).map((rule) => rule.by === 'machine' && rule.action === 'allow' ? { ...rule, action: 'ask' as const } : rule)
+const anyRule: fc.Arbitrary<Authored> = fc
+  .record({
+    by: fc.constantFrom<Author>('user', 'user', 'project', 'embedder', 'machine', 'session'),
+    permission: fc.constantFrom('read', 'write', 'grep', 're*', '*', 'fs.read', 'fs.write'),
+    pattern: fc.constantFrom(
+      '*', 'src', 'src/**', 'src/*.ts', '**/*.ts', 'secrets/**', 'secrets/k', '**/k', 'config.yaml',
+    ),
+    action: fc.constantFrom(...RULE_ACTIONS, 'allow' as const),
+  })
+  .map((rule) => (rule.by === 'machine' && rule.action === 'allow' ? { ...rule, action: 'ask' as const } : rule))
 
 it('a deny that matches a file of the arguments denies, unless a rule inside it allows or asks', async () => {
-  const denying = fc.constantFrom(['src/**', /^src/], ['secrets/**', /^secrets|linked/], ['**/*.ts', /ts$/]) as fc.Arbitrary<[string, RegExp]>
-  await fc.assert(fc.asyncProperty(fc.array(anyRule, { maxLength: 4 }), denying, fc.constantFrom(...FILES), async (rules, [pattern, files], path) => {
-    fc.pre(files.test(path))
-    const deny: Authored = { by: 'user', permission: 'fs.read', pattern, action: 'deny' }
-    const { decision } = await decided([...rules, deny], 'read', { path })
-    const loosening = rules.filter(({ by, action, pattern: own }) => by === 'user' && action !== 'deny' && own !== '*' && own !== pattern)
-    if (loosening.length === 0) expect(decision).toBe('deny')
-  }), { numRuns: thoroughly(30, 500) })
+  const denying = fc.constantFrom(
+    ['src/**', /^src/], ['secrets/**', /^secrets|linked/], ['**/*.ts', /ts$/],
+  ) as fc.Arbitrary<[string, RegExp]>
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyRule, { maxLength: 4 }), denying, fc.constantFrom(...FILES),
+      async (rules, [pattern, files], path) => {
+        fc.pre(files.test(path))
+        const deny: Authored = { by: 'user', permission: 'fs.read', pattern, action: 'deny' }
+        const { decision } = await decided([...rules, deny], 'read', { path })
+        const loosening = rules.filter(
+          ({ by, action, pattern: own }) => by === 'user' && action !== 'deny' && own !== '*' && own !== pattern,
+        )
+        if (loosening.length === 0) expect(decision).toBe('deny')
+      },
+    ),
+    { numRuns: thoroughly(30, 500) },
+  )
 })

@@ -1,5 +1,6 @@
 import {
-  compileGrant, DEFAULT_LIMITS, type BundledTool, type CompartmentRequest, type CompartmentServices, type VariableValues,
+  compileGrant, DEFAULT_LIMITS, type BundledTool, type CompartmentRequest, type CompartmentServices,
+  type VariableValues,
 } from '@bulkhead/contract'
 import { manifestSchema } from '@bulkhead/contract/validation'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -7,7 +8,8 @@ import { createBundledExtensions, type BundledOptions } from '../src/index.ts'
 
 /** The request with which the host opens a bundled tool: inline, with the capabilities of its manifest. */
 export function toolRequest(
-  tool: BundledTool, variables: VariableValues, services: Partial<CompartmentServices> = {}, options: BundledOptions = {},
+  tool: BundledTool, variables: VariableValues, services: Partial<CompartmentServices> = {},
+  options: BundledOptions = {},
 ): CompartmentRequest {
   const { manifest, module } = createBundledExtensions(options).find((extension) => tool in extension.module.tools)!
   const { id, version, tools } = manifestSchema.parse(manifest)

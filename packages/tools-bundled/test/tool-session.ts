@@ -28,7 +28,9 @@ interface ToolSessionOptions extends Pick<SandboxOptions, 'dryRun'> {
 export function toolSession(
   tool: BundledTool, services: Partial<CompartmentServices> = {}, { bundled, ...options }: ToolSessionOptions = {},
 ): ToolSession {
-  const [workspace, userData] = [0, 1].map(() => realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-tool-')))) as [string, string]
+  const [workspace, userData] = [0, 1].map(() => realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-tool-')))) as [
+    string, string,
+  ]
   const request = toolRequest(tool, { workspace: [workspace], 'user-data': [userData] }, services, bundled)
   const sandbox = createSandbox({ workspace, ...options })
   const opened = Promise.withResolvers<Awaited<ReturnType<typeof sandbox.open>>>()

@@ -54,7 +54,9 @@ export class Editor {
 
   #start(params: CreateTerminalRequest) {
     this.commands.push(params)
-    const child = spawn(params.command, params.args ?? [], { cwd: params.cwd ?? undefined, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(params.command, params.args ?? [], {
+      cwd: params.cwd ?? undefined, stdio: ['ignore', 'pipe', 'pipe'],
+    })
     const exited = new Promise<{ exitCode: number | null; signal: string | null }>((resolve) => {
       child.once('close', (exitCode, signal) => resolve({ exitCode, signal }))
     })

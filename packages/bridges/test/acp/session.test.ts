@@ -72,7 +72,9 @@ describe('a call of an ACP agent', () => {
     await world.open()
     writeFileSync(inWork('a.txt'), 'x')
     const subagent = await world.session!.openSubagent()
-    expect(await subagent.call({ id: 'sub', name: 'read', arguments: { path: 'a.txt' } })).toMatchObject({ type: 'output' })
+    expect(await subagent.call({ id: 'sub', name: 'read', arguments: { path: 'a.txt' } })).toMatchObject({
+      type: 'output',
+    })
     await world.call(['read', { path: 'a.txt' }])
     expect(world.of('sub')).toEqual([])
   })
@@ -120,13 +122,17 @@ describe('a permission', () => {
 })
 
 describe('another question', () => {
-  const question = ['question', { questions: [{ question: 'Which?', options: [{ label: 'a' }, { label: 'b' }] }] }] as const
+  const question = [
+    'question', { questions: [{ question: 'Which?', options: [{ label: 'a' }, { label: 'b' }] }] },
+  ] as const
 
   it('is a form of a client that has forms', async () => {
     await world.open({
       capabilities: { elicitation: { form: {} } },
       client: (app) => app.onRequest('elicitation/create', ({ params }) => {
-        expect(params).toMatchObject({ mode: 'form', sessionId: 's1', toolCallId: 'c1', message: expect.stringContaining('Which?') })
+        expect(params).toMatchObject({
+          mode: 'form', sessionId: 's1', toolCallId: 'c1', message: expect.stringContaining('Which?'),
+        })
         return { action: 'accept', content: { answer: 'b' } }
       }),
     })

@@ -33,7 +33,9 @@ describe('a tool call', () => {
     expect(shown({ path: 'a\u202eb' }).title).toBe('X: a\\u{202e}b')
     expect(shown({ query: 'long '.repeat(100) }).title).toHaveLength(120)
     expect(shown({ other: 1 }).title).toBe('X')
-    expect(toToolCall({ id: 'c1', name: 'y', args: null, tool: undefined, cwd: '/w' })).toMatchObject({ title: 'y', kind: 'other' })
+    expect(toToolCall({ id: 'c1', name: 'y', args: null, tool: undefined, cwd: '/w' })).toMatchObject({
+      title: 'y', kind: 'other',
+    })
   })
 
   it('has absolute locations', () => {

@@ -15,8 +15,19 @@ it('64 updates wait for an editor that does not read; then progress is dropped, 
   let end: ((call: { readonly sessionId: string; readonly callId: string }, outcome: never) => void) | undefined
   const updates = new CallUpdates({ client: client as never, sessionId: 's', cwd: '/', onFault: () => undefined })
   updates.follow(
-    { on: (given) => { listener = given; return () => undefined } },
-    { id: 's', tools: () => [], addHooks: ({ afterToolExecution }) => { end = afterToolExecution; return () => undefined } },
+    {
+      on: (given) => {
+        listener = given
+        return () => undefined
+      },
+    },
+    {
+      id: 's', tools: () => [],
+      addHooks: ({ afterToolExecution }) => {
+        end = afterToolExecution
+        return () => undefined
+      },
+    },
   )
   const common = { sessionId: 's', callId: 'c1', tool: 'watch' }
   listener!({ ...common, type: 'ToolInvocationProposed', args: {} } as never)

@@ -30,7 +30,8 @@ describe('files of an editor', () => {
       ['read', { path: 'new.txt' }], ['read', { path: 'none.txt' }],
     )
     expect(outcomes).toMatchObject([
-      { data: { content: 'longer than on the disk\n' } }, { data: { content: 'unsaved\nlonger than on the disk\n', bytes: { total: 32 } } },
+      { data: { content: 'longer than on the disk\n' } },
+      { data: { content: 'unsaved\nlonger than on the disk\n', bytes: { total: 32 } } },
       { data: { content: 'never saved' } }, { error: { code: 'NotFound' } },
     ])
   })
@@ -42,7 +43,9 @@ describe('files of an editor', () => {
     await world.call(['write', { path: 'a.txt', content: 'new' }], ['write', { path: 'deep/b.txt', content: 'b' }])
     expect(editor.written).toEqual([inWork('a.txt'), inWork('deep/b.txt')])
     expect(readFileSync(inWork('deep/b.txt'), 'utf8')).toBe('b')
-    expect(world.outcomes).toMatchObject([{ data: { bytes: 3, created: false } }, { data: { bytes: 1, created: true } }])
+    expect(world.outcomes).toMatchObject([
+      { data: { bytes: 3, created: false } }, { data: { bytes: 1, created: true } },
+    ])
     expect(world.of('c1').at(-1)).toMatchObject({
       status: 'completed', content: [{ type: 'diff', path: inWork('a.txt'), oldText: 'older', newText: 'new' }],
     })
@@ -64,7 +67,9 @@ describe('files of an editor', () => {
   it('are those of the disk if they are binary', async () => {
     await open()
     writeFileSync(inWork('a.bin'), Buffer.from([1, 0, 255]))
-    expect(await world.call(['read', { path: 'a.bin', byte_start: 0, byte_end: 3 }])).toMatchObject([{ type: 'output' }])
+    expect(await world.call(['read', { path: 'a.bin', byte_start: 0, byte_end: 3 }])).toMatchObject([
+      { type: 'output' },
+    ])
     expect(editor.read).toEqual([])
   })
 
@@ -84,8 +89,9 @@ describe('files of an editor', () => {
     writeFileSync(join(world.folder, 'outside/secret.txt'), 'secret')
     symlinkSync(join(world.folder, 'outside'), inWork('link'))
     const outcomes = await world.call(
-      ['read', { path: '../outside/secret.txt' }], ['read', { path: 'link/secret.txt' }], ['read', { path: '/etc/passwd' }],
-      ['write', { path: 'link/new.txt', content: 'x' }], ['write', { path: '.git/hooks/pre-commit', content: 'x' }],
+      ['read', { path: '../outside/secret.txt' }], ['read', { path: 'link/secret.txt' }],
+      ['read', { path: '/etc/passwd' }], ['write', { path: 'link/new.txt', content: 'x' }],
+      ['write', { path: '.git/hooks/pre-commit', content: 'x' }],
       ['edit', { path: 'link/secret.txt', old_string: 'secret', new_string: 'x' }],
     )
     expect(outcomes.map(({ type }) => type)).toEqual(Array.from({ length: 6 }, () => 'error'))
@@ -108,38 +114,53 @@ describe('the terminal of an editor', () => {
     expect(existsSync(inWork('made.txt'))).toBe(true)
     // Behind a wall where one stands.
     const programs = /\/(?:touch|mkdir|rmdir)$/
-    expect(editor.commands.map(({ command, args = [] }) => basename([command, ...args].find((word) => programs.test(word)) ?? ''))).toEqual(['touch', 'mkdir', 'rmdir'])
-    expect(editor.commands[0]).toMatchObject({ sessionId: 's1', cwd: world.workspace, command: expect.stringMatching(/^\//) })
+    expect(
+      editor.commands.map(({ command, args = [] }) =>
+        basename([command, ...args].find((word) => programs.test(word)) ?? ''),
+      ),
+    ).toEqual(['touch', 'mkdir', 'rmdir'])
+    expect(editor.commands[0]).toMatchObject({
+      sessionId: 's1', cwd: world.workspace,
+      command: expect.stringMatching(/^\//),
+    })
     expect(editor.released).toEqual(['t1', 't2', 't3'])
     expect(world.of('c1').at(-1)).toMatchObject({
       status: 'completed', content: [{ type: 'terminal', terminalId: 't1' }, { type: 'terminal', terminalId: 't2' }],
     })
   })
 
-  it('runs opaque commands in our sandbox, and kills one that takes too long', { ...needs('bubblewrap'), ...ONLY_IN_SOAK }, async () => {
-    await open()
-    const outcomes = await world.call(
-      // The sandbox has its own /tmp.
-      ['bash', { command: 'sh -c "touch made.txt; touch ../outside.txt"' }],
-      ['bash', { command: 'sh -c "sleep 60"', timeout_ms: 200 }],
-    )
-    expect(outcomes).toMatchObject([
-      { data: { exit_code: 0 } },
-      { data: { exit_code: null, signal: 'SIGTERM', timed_out: true } },
-    ])
-    expect([existsSync(inWork('made.txt')), existsSync(join(world.folder, 'outside.txt'))]).toEqual([true, false])
-    expect(editor.commands.map(({ command }) => basename(command))).toEqual(['bwrap', 'bwrap'])
-    expect(editor.released).toEqual(['t1', 't2'])
-  })
+  it(
+    'runs opaque commands in our sandbox, and kills one that takes too long',
+    { ...needs('bubblewrap'), ...ONLY_IN_SOAK },
+    async () => {
+      await open()
+      const outcomes = await world.call(
+        // The sandbox has its own /tmp.
+        ['bash', { command: 'sh -c "touch made.txt; touch ../outside.txt"' }],
+        ['bash', { command: 'sh -c "sleep 60"', timeout_ms: 200 }],
+      )
+      expect(outcomes).toMatchObject([
+        { data: { exit_code: 0 } }, { data: { exit_code: null, signal: 'SIGTERM', timed_out: true } },
+      ])
+      expect([existsSync(inWork('made.txt')), existsSync(join(world.folder, 'outside.txt'))]).toEqual([true, false])
+      expect(editor.commands.map(({ command }) => basename(command))).toEqual(['bwrap', 'bwrap'])
+      expect(editor.released).toEqual(['t1', 't2'])
+    },
+  )
 
-  it('gets no command that is rejected, that only reads, or whose streams a terminal does not have', ONLY_IN_SOAK, async () => {
-    await open({ person: ({ toolCall }) => JSON.stringify(toolCall).includes('rejected') ? 'reject_once' : 'allow_once' })
-    await world.call(
-      ['bash', { command: 'touch rejected.txt' }], ['bash', { command: 'ls' }], ['bash', { command: 'echo 1 > out.txt' }],
-      ['bash', { command: 'mkdir -v deep | cat' }],
-    )
-    expect(world.outcomes.map(({ type }) => type)).toEqual(['error', 'output', 'output', 'output'])
-    expect(editor.commands).toEqual([])
-    expect(readFileSync(inWork('out.txt'), 'utf8')).toBe('1\n')
-  })
+  it(
+    'gets no command that is rejected, that only reads, or whose streams a terminal does not have', ONLY_IN_SOAK,
+    async () => {
+      await open({
+        person: ({ toolCall }) => (JSON.stringify(toolCall).includes('rejected') ? 'reject_once' : 'allow_once'),
+      })
+      await world.call(
+        ['bash', { command: 'touch rejected.txt' }], ['bash', { command: 'ls' }],
+        ['bash', { command: 'echo 1 > out.txt' }], ['bash', { command: 'mkdir -v deep | cat' }],
+      )
+      expect(world.outcomes.map(({ type }) => type)).toEqual(['error', 'output', 'output', 'output'])
+      expect(editor.commands).toEqual([])
+      expect(readFileSync(inWork('out.txt'), 'utf8')).toBe('1\n')
+    },
+  )
 })

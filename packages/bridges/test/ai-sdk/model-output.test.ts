@@ -10,30 +10,54 @@ const error = { code: 'NotFound', class: 'ToolTransient', retryable: false } as 
 it('converts data to text or JSON, and errors to error text', () => {
   expect(toModelOutput({ type: 'output', data: 'plain', metadata })).toEqual({ type: 'text', value: 'plain' })
   expect(toModelOutput({ type: 'output', data: { a: 1 }, metadata })).toEqual({ type: 'json', value: { a: 1 } })
-  expect(toModelOutput({ type: 'output', data: { a: 1 }, metadata: cut })).toEqual({ type: 'text', value: `{"a":1}\n${NOTE}` })
-  expect(toModelOutput({ type: 'error', error_text: 'No.', error, metadata })).toEqual({ type: 'error-text', value: 'No.' })
+  expect(toModelOutput({ type: 'output', data: { a: 1 }, metadata: cut })).toEqual({
+    type: 'text', value: `{"a":1}\n${NOTE}`,
+  })
+  expect(toModelOutput({ type: 'error', error_text: 'No.', error, metadata })).toEqual({
+    type: 'error-text', value: 'No.',
+  })
 })
 
 it('passes images and PDF files on, and names other files', () => {
-  const file = (mediaType: string, filename: string) => ({ type: 'file', mediaType, filename, data: { type: 'data', data: 'aGk=' } })
-  expect(toModelOutput({
-    type: 'output', data: null, metadata: cut, content: [
-      { type: 'text', text: 'See:' }, { type: 'image', data: 'aGk=', mimeType: 'image/png' },
-      { type: 'audio', data: 'aGk=', mimeType: 'audio/wav' },
-      { type: 'resource', uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: 'aGk=' },
-    ],
-  })).toEqual({
-    type: 'content', value: [
+  const file = (mediaType: string, filename: string) => ({
+    type: 'file', mediaType, filename, data: { type: 'data', data: 'aGk=' },
+  })
+  expect(
+    toModelOutput({
+      type: 'output', data: null, metadata: cut,
+      content: [
+        { type: 'text', text: 'See:' }, { type: 'image', data: 'aGk=', mimeType: 'image/png' },
+        { type: 'audio', data: 'aGk=', mimeType: 'audio/wav' },
+        { type: 'resource', uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: 'aGk=' },
+      ],
+    }),
+  ).toEqual({
+    type: 'content',
+    value: [
       { type: 'text', text: 'See:' }, file('image/png', 'result.png'),
-      { type: 'text', text: expect.stringMatching(/audio\/wav.*not sent/) }, file('application/pdf', 'result.pdf'), { type: 'text', text: NOTE },
+      { type: 'text', text: expect.stringMatching(/audio\/wav.*not sent/) }, file('application/pdf', 'result.pdf'),
+      { type: 'text', text: NOTE },
     ],
   })
-  expect(toModelOutput({ type: 'output', data: 1, metadata, content: [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }] }))
-    .toEqual({ type: 'text', value: 'a\nb' })
-  expect(toModelOutput({ type: 'error', error_text: 'No.', error, metadata, content: [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }] }))
-    .toEqual({ type: 'error-text', value: expect.stringMatching(/^No\.\n.*image\/png.*not sent/) })
+  expect(
+    toModelOutput({
+      type: 'output', data: 1, metadata,
+      content: [
+        { type: 'text', text: 'a' }, { type: 'text', text: 'b' },
+      ],
+    }),
+  ).toEqual({ type: 'text', value: 'a\nb' })
+  expect(
+    toModelOutput({
+      type: 'error', error_text: 'No.', error, metadata,
+      content: [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }],
+    }),
+  ).toEqual({ type: 'error-text', value: expect.stringMatching(/^No\.\n.*image\/png.*not sent/) })
 })
 
-it.each([null, undefined, 'text', { type: 'output' }, { type: 'progress', text: 'half' }, []])('passes on what is no outcome: %j', (result) => {
-  expect(toModelOutput(result)).toEqual({ type: 'json', value: result ?? null })
-})
+it.each([null, undefined, 'text', { type: 'output' }, { type: 'progress', text: 'half' }, []])(
+  'passes on what is no outcome: %j',
+  (result) => {
+    expect(toModelOutput(result)).toEqual({ type: 'json', value: result ?? null })
+  },
+)

@@ -8,7 +8,8 @@ export type { ModelMessage, ToolModelMessage } from 'ai'
 /** What the model says in one step: text, or calls of tools. */
 export type Said = string | readonly { readonly id?: string; readonly name: string; readonly input: unknown }[]
 
-type StreamPart = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
+type StreamPart =
+  Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
 
 const USAGE = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 },
@@ -19,8 +20,13 @@ export function scriptedModel(...script: readonly Said[]): MockLanguageModelV4 {
   const steps = [...script]
   const next = () => {
     const said = steps.shift() ?? 'done'
-    const content = typeof said === 'string' ? [{ type: 'text' as const, text: said }] : said.map(({ id = 'call-1', name, input }) =>
-      ({ type: 'tool-call' as const, toolCallId: id, toolName: name, input: typeof input === 'string' ? input : JSON.stringify(input) }))
+    const content =
+      typeof said === 'string'
+        ? [{ type: 'text' as const, text: said }]
+        : said.map(({ id = 'call-1', name, input }) => ({
+            type: 'tool-call' as const, toolCallId: id, toolName: name,
+            input: typeof input === 'string' ? input : JSON.stringify(input),
+          }))
     const reason = typeof said === 'string' ? 'stop' as const : 'tool-calls' as const
     return { content, finishReason: { unified: reason, raw: reason } }
   }
@@ -28,9 +34,14 @@ export function scriptedModel(...script: readonly Said[]): MockLanguageModelV4 {
     doGenerate: async () => ({ ...next(), usage: USAGE, warnings: [] }),
     doStream: async () => {
       const { content, finishReason } = next()
-      const parts: StreamPart[] = content.flatMap((part): StreamPart[] => part.type === 'tool-call' ? [part] : [
-        { type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', delta: part.text }, { type: 'text-end', id: 't' },
-      ])
+      const parts: StreamPart[] = content.flatMap((part): StreamPart[] =>
+        part.type === 'tool-call'
+          ? [part]
+          : [
+              { type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', delta: part.text },
+              { type: 'text-end', id: 't' },
+            ],
+      )
       return {
         stream: convertArrayToReadableStream<StreamPart>([
           { type: 'stream-start', warnings: [] }, ...parts, { type: 'finish', usage: USAGE, finishReason },

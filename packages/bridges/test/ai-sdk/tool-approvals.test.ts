@@ -5,13 +5,19 @@ import { ToolApprovals } from '../../src/ai-sdk/tool-approvals.ts'
 
 const CALL = { toolCallId: 'c1', toolName: 'write_file', input: { path: 'a' } }
 const request = (callId: string, more: Partial<ApprovalRequest> = {}): ApprovalRequest => ({
-  sessionId: 's', callId, tool: 'write', label: '', mode: 'safe_write', kind: 'edit', origin: '', approvalKey: '', argumentsText: '', touches: [], mayTouch: [], reasons: [], answers: [], ...more,
+  sessionId: 's', callId, tool: 'write', label: '', mode: 'safe_write', kind: 'edit', origin: '', approvalKey: '',
+  argumentsText: '', touches: [], mayTouch: [], reasons: [], answers: [], ...more,
 })
 
 /** The messages with which the SDK executes an approved call. */
 function approved({ approvalId = 'a1', answer = true, of = CALL } = {}): ModelMessage[] {
   return [
-    { role: 'assistant', content: [{ type: 'tool-call', ...of }, { type: 'tool-approval-request', approvalId, toolCallId: of.toolCallId }] },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'tool-call', ...of }, { type: 'tool-approval-request', approvalId, toolCallId: of.toolCallId },
+      ],
+    },
     { role: 'tool', content: [{ type: 'tool-approval-response', approvalId, approved: answer }] },
   ]
 }
@@ -58,7 +64,10 @@ it('gives a second call with the same id no approval of the first', async () => 
 it('keeps the question until its call, and honours an approval only for what the person saw', async () => {
   const approvals = new ToolApprovals()
   const question = request('c1', { diff: '-a\n+b', touches: ['write a'] })
-  const session = { tools: () => [], call: () => Promise.reject(new Error('unused')), explain: async () => ({ decision: 'ask' as const, question }) }
+  const session = {
+    tools: () => [], call: () => Promise.reject(new Error('unused')),
+    explain: async () => ({ decision: 'ask' as const, question }),
+  }
   const call = { id: CALL.toolCallId, name: 'write', arguments: CALL.input }
   for (const [diff, decision] of [['-a\n+b', 'once'], ['-x\n+b', 'reject']] as const) {
     expect(await approvals.ask(session, call)).toBe(question)

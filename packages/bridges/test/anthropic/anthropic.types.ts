@@ -14,7 +14,9 @@ export async function converse(): Promise<readonly anthropic.ToolUseBlock[]> {
   }
   const { content } = await client.messages.create({ ...params, stream: false })
   for (const block of content) if (block.type === 'tool_use') anthropic.fromToolUse(block, { tools })
-  const beta = await client.beta.messages.create({ model: 'm', max_tokens: 1, messages: [], tools: anthropic.toMessagesTools(tools) })
+  const beta = await client.beta.messages.create({
+    model: 'm', max_tokens: 1, messages: [], tools: anthropic.toMessagesTools(tools),
+  })
   for (const block of beta.content) if (block.type === 'tool_use') anthropic.fromToolUse(block, { tools })
   const stream = new anthropic.ToolUseStream()
   for await (const event of await client.messages.create({ ...params, stream: true })) stream.add(event)

@@ -23,14 +23,47 @@ function expectStrict(full: JsonObject): void {
 }
 
 it.each<[string, JsonObject]>([
-  ['nested objects', { properties: { who: { type: 'object', properties: { name: { type: 'string', minLength: 1 } }, additionalProperties: false } } }],
-  ['lists', { properties: { list: { type: 'array', minItems: 2, items: { enum: ['a', 'b', null] } }, few: { type: 'array', minItems: 1, items: { type: 'number', maximum: 3 } } } }],
-  ['alternatives', { properties: { one: { oneOf: [{ type: 'string', format: 'uri' }, { type: 'integer', multipleOf: 2 }] }, many: { type: ['string', 'null'], pattern: '^a' } } }],
-  ['definitions', { properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'string', format: 'color', const: 'red' } } }],
+  [
+    'nested objects',
+    {
+      properties: {
+        who: { type: 'object', properties: { name: { type: 'string', minLength: 1 } }, additionalProperties: false },
+      },
+    },
+  ],
+  [
+    'lists',
+    {
+      properties: {
+        list: { type: 'array', minItems: 2, items: { enum: ['a', 'b', null] } },
+        few: { type: 'array', minItems: 1, items: { type: 'number', maximum: 3 } },
+      },
+    },
+  ],
+  [
+    'alternatives',
+    {
+      properties: {
+        one: {
+          oneOf: [
+            { type: 'string', format: 'uri' }, { type: 'integer', multipleOf: 2 },
+          ],
+        },
+        many: { type: ['string', 'null'], pattern: '^a' },
+      },
+    },
+  ],
+  [
+    'definitions',
+    { properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'string', format: 'color', const: 'red' } } },
+  ],
 ])('a strict schema is one that the SDK would not change: %s', (_, schema) => {
   expectStrict({ type: 'object', additionalProperties: false, ...schema })
 })
 
-it.each(bundledExtensions.flatMap(({ manifest }) => manifest.tools).filter(({ name }) => name !== 'task' && name !== 'http_request').map((tool) => [tool.name, tool] as const))(
-  'the bundled tool %s has a strict schema', (_, { inputSchema }) => expectStrict(inputSchema as unknown as JsonObject),
-)
+it.each(
+  bundledExtensions
+    .flatMap(({ manifest }) => manifest.tools)
+    .filter(({ name }) => name !== 'task' && name !== 'http_request')
+    .map((tool) => [tool.name, tool] as const),
+)('the bundled tool %s has a strict schema', (_, { inputSchema }) => expectStrict(inputSchema as unknown as JsonObject))

@@ -4,17 +4,21 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { expect, it } from 'vitest'
 import { toCanUseTool, toClaudeServer, ToolApprovals, type ClaudeSession } from '../../src/claude-agent/index.ts'
 
-const tool = (name: string, more: Partial<ToolDefinition> = {}): ToolDefinition => ({
-  name, label: name, description: 'Does it.', inputSchema: { type: 'object', properties: { path: { type: 'string' } } }, mode: 'read',
-  requires: {}, executor: 'local', ...more,
-} as ToolDefinition)
-const STEPS = tool('steps', { outputSchema: { type: 'object', properties: { steps: { type: 'integer' } }, required: ['steps'] } })
+const tool = (name: string, more: Partial<ToolDefinition> = {}): ToolDefinition =>
+  ({
+    name, label: name, description: 'Does it.',
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } } }, mode: 'read', requires: {},
+    executor: 'local', ...more,
+  }) as ToolDefinition
+const STEPS = tool('steps', {
+  outputSchema: { type: 'object', properties: { steps: { type: 'integer' } }, required: ['steps'] },
+})
 
 /** A session whose calls end like this, and that asks about `write`. */
 function sessionOf(outcome: Partial<Outcome>, approvals?: ToolApprovals): ClaudeSession {
   const request = (callId: string, args: unknown): ApprovalRequest => ({
-    sessionId: 's', callId, tool: 'write', label: '', mode: 'safe_write', kind: 'edit', origin: 'here', approvalKey: '', argumentsText: JSON.stringify(args),
-    touches: [], mayTouch: [], reasons: [], answers: [],
+    sessionId: 's', callId, tool: 'write', label: '', mode: 'safe_write', kind: 'edit', origin: 'here', approvalKey: '',
+    argumentsText: JSON.stringify(args), touches: [], mayTouch: [], reasons: [], answers: [],
   })
   return {
     tools: () => [STEPS, tool('write', { mode: 'safe_write' })],
@@ -22,9 +26,12 @@ function sessionOf(outcome: Partial<Outcome>, approvals?: ToolApprovals): Claude
       onProgress?.({ callId: id, tool: name, text: 'half' })
       const metadata = { call_id: id, tool: name, origin: null, duration_ms: 1, attempt: 1 }
       const answer = name === 'write' ? await approvals?.approve(request(id, args)) : undefined
-      return { type: 'output', data: answer?.decision ?? null, ...outcome, metadata: { ...metadata, ...outcome.metadata } } as Outcome
+      return {
+        type: 'output', data: answer?.decision ?? null, ...outcome, metadata: { ...metadata, ...outcome.metadata },
+      } as Outcome
     },
-    explain: async ({ id, name, arguments: args }) => name === 'write' ? { decision: 'ask', question: request(id, args) } : { decision: 'allow' },
+    explain: async ({ id, name, arguments: args }) =>
+      name === 'write' ? { decision: 'ask', question: request(id, args) } : { decision: 'allow' },
   }
 }
 
@@ -39,21 +46,30 @@ async function connected(session: ClaudeSession, approvals?: ToolApprovals) {
 it('lists tools with their schemas, and answers with structured content and progress', async () => {
   const client = await connected(sessionOf({ data: { steps: 2 } }))
   expect((await client.listTools()).tools).toMatchObject([
-    { name: 'steps', outputSchema: STEPS.outputSchema, annotations: { readOnlyHint: true } }, { name: 'write', annotations: { readOnlyHint: false } },
+    { name: 'steps', outputSchema: STEPS.outputSchema, annotations: { readOnlyHint: true } },
+    { name: 'write', annotations: { readOnlyHint: false } },
   ])
   const progress: unknown[] = []
-  expect(await client.callTool({ name: 'steps', arguments: {} }, undefined, { onprogress: (update) => progress.push(update) }))
-    .toEqual({ content: [{ type: 'text', text: '{"steps":2}' }], structuredContent: { steps: 2 } })
+  expect(
+    await client.callTool({ name: 'steps', arguments: {} }, undefined, {
+      onprogress: (update) => progress.push(update),
+    }),
+  ).toEqual({ content: [{ type: 'text', text: '{"steps":2}' }], structuredContent: { steps: 2 } })
   expect(progress).toEqual([{ progress: 1, message: 'half' }])
   expect(await client.callTool({ name: 'other', arguments: {} })).toMatchObject({ isError: true })
   await client.close()
 })
 
 it('returns a result that was cut as an error with the rest, because it may not satisfy its schema', async () => {
-  const client = await connected(sessionOf({ data: {}, metadata: { truncated: true, output_path: '/tmp/whole' } as Outcome['metadata'] }))
+  const client = await connected(
+    sessionOf({ data: {}, metadata: { truncated: true, output_path: '/tmp/whole' } as Outcome['metadata'] }),
+  )
   await client.listTools()
   expect(await client.callTool({ name: 'steps', arguments: {} })).toEqual({
-    content: [{ type: 'text', text: '{}' }, { type: 'text', text: expect.stringContaining('/tmp/whole') }], isError: true,
+    content: [
+      { type: 'text', text: '{}' }, { type: 'text', text: expect.stringContaining('/tmp/whole') },
+    ],
+    isError: true,
   })
   await client.close()
 })
@@ -72,7 +88,9 @@ it('approves what the person approved, with the input that the person changed, o
   const options = { signal: new AbortController().signal, toolUseID: 'c1', requestId: 'r1' }
   const write = async (path: string) =>
     (await client.callTool({ name: 'write', arguments: { path }, _meta: { 'claudecode/toolUseId': 'c1' } })).content
-  expect(await canUseTool('mcp__bulkhead__write', { path: 'a' }, options)).toMatchObject({ updatedInput: { path: 'b' } })
+  expect(await canUseTool('mcp__bulkhead__write', { path: 'a' }, options)).toMatchObject({
+    updatedInput: { path: 'b' },
+  })
   expect(await write('b')).toMatchObject([{ text: 'once' }])
   expect(await write('b')).toMatchObject([{ text: 'reject' }])
   await canUseTool('mcp__bulkhead__write', { path: 'a' }, options)

@@ -8,5 +8,7 @@ declare const ask: CanUseTool
 export function converse(): Query {
   const approvals = new ToolApprovals()
   const bulkhead: McpServerConfig = toClaudeServer(session, { approvals })
-  return query({ prompt: 'Go.', options: { mcpServers: { bulkhead }, canUseTool: toCanUseTool(session, { approvals, ask }) } })
+  return query({
+    prompt: 'Go.', options: { mcpServers: { bulkhead }, canUseTool: toCanUseTool(session, { approvals, ask }) },
+  })
 }

@@ -9,10 +9,14 @@ export async function answer(
   const tools = session.tools()
   const messages: MessageParam[] = [{ role: 'user', content: prompt }]
   for (;;) {
-    const message = await create({ model: 'claude-opus-4-5', max_tokens: 4096, messages, tools: toMessagesTools(tools) })
+    const message = await create({
+      model: 'claude-opus-4-5', max_tokens: 4096, messages, tools: toMessagesTools(tools),
+    })
     const uses = message.content.filter((block) => block.type === 'tool_use')
     if (uses.length === 0) return message
     const outcomes = await session.callAll(uses.map((block) => fromToolUse(block, { tools })))
-    messages.push({ role: 'assistant', content: message.content }, { role: 'user', content: outcomes.map(toToolResult) })
+    messages.push(
+      { role: 'assistant', content: message.content }, { role: 'user', content: outcomes.map(toToolResult) },
+    )
   }
 }

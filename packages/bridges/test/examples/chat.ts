@@ -4,7 +4,9 @@ import type OpenAI from 'openai'
 
 type Show = (text: string) => void
 
-export async function answer(client: OpenAI, host: Host, session: Session, prompt: string, show: Show): Promise<string> {
+export async function answer(
+  client: OpenAI, host: Host, session: Session, prompt: string, show: Show,
+): Promise<string> {
   const messages: OpenAI.Chat.Completions.ChatCompletionMessageParam[] = [{ role: 'user', content: prompt }]
   for (;;) {
     session.beginTurn()
@@ -16,7 +18,9 @@ export async function answer(client: OpenAI, host: Host, session: Session, promp
       for (const partial of stream.add(chunk)) show(`${partial.name} ${partial.text}`)
     }
     const calls = stream.calls()
-    const outcomes = await session.callAll(calls.map((call) => fromToolCall(call, { strict: true, tools: session.tools() })))
+    const outcomes = await session.callAll(
+      calls.map((call) => fromToolCall(call, { strict: true, tools: session.tools() })),
+    )
     await session.endTurn()
     if (calls.length === 0) return text
     messages.push({ role: 'assistant', content: text, tool_calls: calls }, ...outcomes.map(toToolMessage))

@@ -7,10 +7,14 @@ export async function answer(session: Session, { models }: GoogleGenAI, prompt: 
   const config = { tools: [{ functionDeclarations: toFunctionDeclarations(tools) }] }
   const contents: Content[] = [{ role: 'user', parts: [{ text: prompt }] }]
   for (;;) {
-    const { candidates, functionCalls = [], text } = await models.generateContent({ model: 'gemini-3-pro', contents, config })
+    const {
+      candidates, functionCalls = [], text,
+    } = await models.generateContent({ model: 'gemini-3-pro', contents, config })
     if (functionCalls.length === 0) return text
     const outcomes = await session.callAll(functionCalls.map((call) => fromFunctionCall(call, { tools })))
-    const parts = outcomes.map((outcome, index) => ({ functionResponse: toFunctionResponse(functionCalls[index]!, outcome) }))
+    const parts = outcomes.map((outcome, index) => ({
+      functionResponse: toFunctionResponse(functionCalls[index]!, outcome),
+    }))
     // The content of the model has to be returned as it is: it contains signatures.
     contents.push(candidates![0]!.content!, { role: 'user', parts })
   }

@@ -3,17 +3,22 @@ import { expect, it } from 'vitest'
 import { framed, MessageReader } from '../../src/lsp/message-reader.ts'
 
 it('reads messages however their bytes are split', () => {
-  fc.assert(fc.property(fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 6 }), fc.array(fc.integer({ min: 1, max: 9 })), (texts, sizes) => {
-    const bytes = Buffer.from(texts.map(framed).join(''))
-    const reader = new MessageReader()
-    const read: string[] = []
-    for (let at = 0, turn = 0; at < bytes.length; turn++) {
-      const size = sizes[turn % Math.max(1, sizes.length)] ?? bytes.length
-      read.push(...reader.read(bytes.subarray(at, at + size)))
-      at += size
-    }
-    expect(read).toEqual(texts)
-  }))
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 6 }), fc.array(fc.integer({ min: 1, max: 9 })),
+      (texts, sizes) => {
+        const bytes = Buffer.from(texts.map(framed).join(''))
+        const reader = new MessageReader()
+        const read: string[] = []
+        for (let at = 0, turn = 0; at < bytes.length; turn++) {
+          const size = sizes[turn % Math.max(1, sizes.length)] ?? bytes.length
+          read.push(...reader.read(bytes.subarray(at, at + size)))
+          at += size
+        }
+        expect(read).toEqual(texts)
+      },
+    ),
+  )
 })
 
 it('accepts further headers, in any case', () => {

@@ -8,10 +8,13 @@ const closed = (properties: JsonObject, required: readonly string[] = []): JsonO
 
 it('removes nulls of optional arguments at any depth, and keeps those that the schema allows', () => {
   const schema: JsonObject = {
-    ...closed({
-      list: { type: 'array', items: { $ref: '#/$defs/item' } }, plain: text, either: { anyOf: [text, { type: 'null' }] },
-      listed: { enum: ['a', null] }, needed: text,
-    }, ['needed']),
+    ...closed(
+      {
+        list: { type: 'array', items: { $ref: '#/$defs/item' } }, plain: text,
+        either: { anyOf: [text, { type: 'null' }] }, listed: { enum: ['a', null] }, needed: text,
+      },
+      ['needed'],
+    ),
     $defs: { item: closed({ label: text, note: text, deep: closed({ a: text }) }, ['label']) },
   }
   expect(withoutAddedNulls({

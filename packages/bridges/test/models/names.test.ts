@@ -35,7 +35,9 @@ const PATTERNS = [
 ] as const
 
 it.each(PATTERNS)('maps any names to legal ones and back, in any order', (profile, pattern) => {
-  const name = fc.oneof(fc.string({ unit: fc.constantFrom('a', '.', ':', '_', '1'), maxLength: 4 }), fc.string({ maxLength: 140 }))
+  const name = fc.oneof(
+    fc.string({ unit: fc.constantFrom('a', '.', ':', '_', '1'), maxLength: 4 }), fc.string({ maxLength: 140 }),
+  )
   fc.assert(fc.property(fc.uniqueArray(name, { maxLength: 12 }), (names) => {
     const map = providerNames(names.map((one) => ({ name: one })), profile)
     const reversed = providerNames(names.toReversed().map((one) => ({ name: one })), profile)

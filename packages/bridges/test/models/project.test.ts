@@ -36,24 +36,42 @@ describe('a strict schema', () => {
   it.each<[string, JsonObject, unknown]>([
     ['an enum without a type', { enum: ['a', 'b'] }, { type: 'string', enum: ['a', 'b'] }],
     ['a fixed value', { const: 3 }, { type: 'number', const: 3 }],
-    ['several types', { type: ['string', 'null'], maxLength: 3 }, {
-      anyOf: [{ type: 'string', description: '(maxLength: 3)' }, nothing],
-    }],
-    ['an enum of several types', { type: ['string', 'null'], enum: ['a', null] }, {
-      anyOf: [{ type: 'string', const: 'a' }, { type: 'null', const: null }],
-    }],
+    [
+      'several types', { type: ['string', 'null'], maxLength: 3 },
+      { anyOf: [{ type: 'string', description: '(maxLength: 3)' }, nothing] },
+    ],
+    [
+      'an enum of several types', { type: ['string', 'null'], enum: ['a', null] },
+      {
+        anyOf: [
+          { type: 'string', const: 'a' }, { type: 'null', const: null },
+        ],
+      },
+    ],
     ['oneOf', { oneOf: [text, nothing] }, { anyOf: [text, nothing] }],
-    ['allOf of separate properties', {
-      allOf: [{ type: 'object', properties: { a: text }, required: ['a'] }, { properties: { b: text }, required: ['b'] }],
-    }, closed({ a: text, b: text }, ['a', 'b'])],
-    ['a pattern, and a default in the description', { ...text, pattern: '^a', default: 'a', description: 'A.' }, {
-      ...text, pattern: '^a', description: 'A. (default: "a")',
-    }],
+    [
+      'allOf of separate properties',
+      {
+        allOf: [
+          { type: 'object', properties: { a: text }, required: ['a'] }, { properties: { b: text }, required: ['b'] },
+        ],
+      },
+      closed({ a: text, b: text }, ['a', 'b']),
+    ],
+    [
+      'a pattern, and a default in the description', { ...text, pattern: '^a', default: 'a', description: 'A.' },
+      { ...text, pattern: '^a', description: 'A. (default: "a")' },
+    ],
     ['a pattern that is not regular', { ...text, pattern: '^(?=a)' }, { ...text, description: '(pattern: "^(?=a)")' }],
     ['an unknown format', { ...text, format: 'uri' }, { ...text, description: '(format: "uri")' }],
-    ['a type beside alternatives', { ...text, anyOf: [{ pattern: '^a' }, { enum: ['b'] }] }, {
-      anyOf: [{ ...text, pattern: '^a' }, { ...text, const: 'b' }],
-    }],
+    [
+      'a type beside alternatives', { ...text, anyOf: [{ pattern: '^a' }, { enum: ['b'] }] },
+      {
+        anyOf: [
+          { ...text, pattern: '^a' }, { ...text, const: 'b' },
+        ],
+      },
+    ],
   ])('expresses %s', (_, schema, expected) => {
     expect(sent({ x: schema })).toEqual(expected)
   })
@@ -67,15 +85,23 @@ describe('a strict schema', () => {
     ['a list of any values', { type: 'array', items: true }, '"/properties/x/items" accepts any value'],
     ['a tuple', { type: 'array', prefixItems: [text] }, '"/properties/x" has "prefixItems"'],
     ['not', { ...text, not: { const: 'a' } }, '"/properties/x" has "not"'],
-    ['an external reference', { $ref: 'https://example.com/a' }, '"/properties/x" refers to a schema that is not in "$defs"'],
-    ['a required property that is not described', closed({}, ['a']), '"/properties/x" requires "a", which it does not describe'],
+    [
+      'an external reference', { $ref: 'https://example.com/a' },
+      '"/properties/x" refers to a schema that is not in "$defs"',
+    ],
+    [
+      'a required property that is not described', closed({}, ['a']),
+      '"/properties/x" requires "a", which it does not describe',
+    ],
     ['an object as a fixed value', { const: { a: 1 } }, '"/properties/x" has an object or a list as a fixed value'],
-    ['conditions beside alternatives', {
-      ...closed({ a: text }), anyOf: [{ required: ['a'] }],
-    }, '"/properties/x" has "properties" beside alternatives'],
-    ['parts that cannot be merged', {
-      allOf: [closed({ a: text }), closed({ b: text })],
-    }, '"/properties/x" has "allOf" with parts that cannot be merged'],
+    [
+      'conditions beside alternatives', { ...closed({ a: text }), anyOf: [{ required: ['a'] }] },
+      '"/properties/x" has "properties" beside alternatives',
+    ],
+    [
+      'parts that cannot be merged', { allOf: [closed({ a: text }), closed({ b: text })] },
+      '"/properties/x" has "allOf" with parts that cannot be merged',
+    ],
   ])('is not possible for %s', (_, schema, reason) => {
     expect(sent({ x: schema })).toBe(reason)
   })
@@ -111,7 +137,9 @@ describe('a strict schema', () => {
   it('has definitions in place where the provider does not follow references, within bounds', () => {
     const halves = Array.from({ length: 20 }, (_, index) =>
       [`d${index}`, closed({ a: { $ref: `#/$defs/d${index + 1}` }, b: { $ref: `#/$defs/d${index + 1}` } }, ['a', 'b'])])
-    const bomb = { ...closed({ x: { $ref: '#/$defs/d0' } }, ['x']), $defs: Object.fromEntries([...halves, ['d20', text]]) }
+    const bomb = {
+      ...closed({ x: { $ref: '#/$defs/d0' } }, ['x']), $defs: Object.fromEntries([...halves, ['d20', text]]),
+    }
     expect(project({ ...closed({ x: { $ref: '#/$defs/d' } }, ['x']), $defs: { d: text } }, DEEPSEEK).schema)
       .toEqual(closed({ x: text }, ['x']))
     expect(project(bomb, DEEPSEEK).reason).toBe('the schema is too large')
@@ -138,7 +166,9 @@ describe('a strict schema', () => {
 
 describe('a schema that is not strict', () => {
   it('may be invalid', () => {
-    const invalid = { properties: { a: [] }, required: [['a']], items: 3, anyOf: {}, enum: 'x', $defs: null } as unknown as JsonObject
+    const invalid = {
+      properties: { a: [] }, required: [['a']], items: 3, anyOf: {}, enum: 'x', $defs: null,
+    } as unknown as JsonObject
     for (const profile of [OPENAI, ANTHROPIC, DEEPSEEK, GEMINI]) expect(project(invalid, profile).strict).toBe(false)
   })
 
@@ -153,8 +183,12 @@ describe('a schema that is not strict', () => {
 
   it('has items in lists below keywords of draft-07 too', () => {
     const list = (more: JsonObject = {}): JsonObject => ({ properties: { a: { type: 'array', ...more } } })
-    const schema = (more: JsonObject = {}): JsonObject => ({ type: 'object', dependencies: { b: list(more), c: ['d'] } })
-    expect(projectTool({ inputSchema: schema(), executor: 'remote' }, OPENAI, true).schema).toEqual(schema({ items: {} }))
+    const schema = (more: JsonObject = {}): JsonObject => ({
+      type: 'object', dependencies: { b: list(more), c: ['d'] },
+    })
+    expect(projectTool({ inputSchema: schema(), executor: 'remote' }, OPENAI, true).schema).toEqual(
+      schema({ items: {} }),
+    )
   })
 
   it('is a copy, without alternatives at the root and with items in every list', () => {

@@ -28,14 +28,17 @@ describe('parts of a result', () => {
   it('name what the API cannot carry, with the data of the tool', () => {
     expect(resultText(output({ ...png, data: 'A'.repeat(16_000) })))
       .toBe('{"n":1}\n[image/png, 12 kB, not sent: the model API does not take it in a tool result]')
-    expect(resultText(output({ type: 'text', text: 'a' }, { type: 'resource', uri: 'file:///b\n', blob: 'AAAA' }))).toBe(
+    expect(
+      resultText(output({ type: 'text', text: 'a' }, { type: 'resource', uri: 'file:///b\n', blob: 'AAAA' })),
+    ).toBe(
       'a\n[file:///b\\u{a}, application/octet-stream, 3 bytes, not sent: the model API does not take it in a tool result]',
     )
   })
 
   it.each(['', 'AAA', 'AA=A', 'AA A', '"><x'])('name bytes that are not base64: %j', (data) => {
     expect(resultParts(output({ ...png, data }), carries)).toEqual([
-      { type: 'text', text: '{"n":1}' }, { type: 'text', text: expect.stringMatching(/not sent: the data is not base64/) },
+      { type: 'text', text: '{"n":1}' },
+      { type: 'text', text: expect.stringMatching(/not sent: the data is not base64/) },
     ])
   })
 

@@ -5,7 +5,10 @@ import OpenAI from 'openai'
 export { Agent, RunState } from '@openai/agents'
 
 /** A runner that asks the model at an address, and sends no traces. */
-export const runnerAt = (url: string): Runner => new Runner({
-  modelProvider: new OpenAIProvider({ openAIClient: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none' }), useResponses: true }),
-  tracingDisabled: true,
-})
+export const runnerAt = (url: string): Runner =>
+  new Runner({
+    modelProvider: new OpenAIProvider({
+      openAIClient: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none' }), useResponses: true,
+    }),
+    tracingDisabled: true,
+  })

@@ -14,7 +14,10 @@ const forecast: ToolDefinition = {
 describe('tools for OpenAI-compatible APIs', () => {
   it('keeps name, description and schema', () => {
     expect(toFunctionTools([forecast])).toEqual([
-      { type: 'function', function: { name: 'forecast', description: 'Tells the weather.', parameters: forecast.inputSchema } },
+      {
+        type: 'function',
+        function: { name: 'forecast', description: 'Tells the weather.', parameters: forecast.inputSchema },
+      },
     ])
   })
 

@@ -5,10 +5,14 @@ import { fromResponseItems, reportTools, toFunctionCallOutput, toResponseTools }
 
 const text = { type: 'string' }
 const toolOf = (name: string, inputSchema: object, executor: 'local' | 'remote' = 'local'): ToolDefinition => ({
-  name, label: name, description: name, requires: {}, mode: 'read', kind: 'read', gated: false, idempotent: true, executor,
+  name, label: name, description: name, requires: {}, mode: 'read', kind: 'read', gated: false, idempotent: true,
+  executor,
   inputSchema: inputSchema as ToolDefinition['inputSchema'],
 })
-const item = { type: 'object', properties: { label: text, note: text }, required: ['label'], additionalProperties: false }
+const item = {
+  type: 'object', properties: { label: text, note: text }, required: ['label'],
+  additionalProperties: false,
+}
 const list = toolOf('list', {
   type: 'object', properties: { items: { type: 'array', items: item, maxItems: 3 } }, required: ['items'],
   additionalProperties: false,
@@ -48,7 +52,8 @@ it('reports why a tool is not strict, and what is lost', () => {
 
 it('reads the calls of a response, and removes nulls as the schema says', () => {
   const nulls = '{"items":[{"label":"a","note":null}]}'
-  const called = (name: string, args = nulls) => ({ type: 'function_call', call_id: 'c1', name, arguments: args }) as const
+  const called = (name: string, args = nulls) =>
+    ({ type: 'function_call', call_id: 'c1', name, arguments: args }) as const
   const options = { strict: true, tools: [list, open, remote] }
   expect(fromResponseItems([{ type: 'reasoning' }, called('list'), called('open'), called('files_read')], options))
     .toEqual([
@@ -56,8 +61,11 @@ it('reads the calls of a response, and removes nulls as the schema says', () => 
       { id: C1, name: 'open', arguments: { items: [{ label: 'a', note: null }] } },
       { id: C1, name: 'files.read', arguments: { items: [{ label: 'a', note: null }] } },
     ])
-  expect(fromResponseItems([called('list', '{'), { type: 'custom_tool_call', call_id: 'c2', name: 'x', input: 'y' }]))
-    .toEqual([{ id: C1, name: 'list', arguments: '{' }, { id: expect.stringMatching(/^c2/), name: 'x', arguments: 'y' }])
+  expect(
+    fromResponseItems([called('list', '{'), { type: 'custom_tool_call', call_id: 'c2', name: 'x', input: 'y' }]),
+  ).toEqual([
+    { id: C1, name: 'list', arguments: '{' }, { id: expect.stringMatching(/^c2/), name: 'x', arguments: 'y' },
+  ])
 })
 
 it('sends images and PDF files, and names other bytes', () => {

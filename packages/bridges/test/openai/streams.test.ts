@@ -8,7 +8,11 @@ it('assembles the calls of a streamed chat completion', () => {
   const stream = new ToolCallStream()
   const seen = [
     chunk({ index: 0, id: 'c1', function: { name: 'read', arguments: '' } }),
-    { choices: [{ index: 0, delta: {} }, { index: 1, delta: { tool_calls: [{ index: 0, function: { arguments: 'x' } }] } }] },
+    {
+      choices: [
+        { index: 0, delta: {} }, { index: 1, delta: { tool_calls: [{ index: 0, function: { arguments: 'x' } }] } },
+      ],
+    },
     chunk({ index: 0, function: { arguments: '{"pa' } }, { index: 2, id: 'c2', custom: { name: 'free', input: 'a' } }),
     chunk({ index: 2, custom: { input: 'b' } }, { index: 0, function: { arguments: 'th":"a"}' } }),
     { choices: [] },
@@ -23,7 +27,9 @@ it('assembles the calls of a streamed chat completion', () => {
 })
 
 it('tells calls of one index, or without one, apart by their ids', () => {
-  const whole = (id: string, index?: number) => ({ ...(index !== undefined && { index }), id, function: { name: 'read', arguments: `"${id}"` } })
+  const whole = (id: string, index?: number) => ({
+    ...(index !== undefined && { index }), id, function: { name: 'read', arguments: `"${id}"` },
+  })
   const idsOf = (...deltas: ReturnType<typeof whole>[]) => {
     const stream = new ToolCallStream()
     for (const delta of deltas) stream.add({ choices: [{ index: 0, delta: { tool_calls: [delta] } }] })
@@ -52,7 +58,10 @@ it('assembles the calls of a streamed response', () => {
     { type: 'response.function_call_arguments.delta', output_index: 1, delta: '{"pa' },
     { type: 'response.function_call_arguments.delta', output_index: 1, delta: 'th":"a"}' },
     { type: 'response.function_call_arguments.done', output_index: 1, arguments: '{"path":"a"}' },
-    { type: 'response.output_item.added', output_index: 2, item: { type: 'custom_tool_call', call_id: 'c2', name: 'free', input: '' } },
+    {
+      type: 'response.output_item.added', output_index: 2,
+      item: { type: 'custom_tool_call', call_id: 'c2', name: 'free', input: '' },
+    },
     { type: 'response.custom_tool_call_input.delta', output_index: 2, delta: 'x' },
     { type: 'response.custom_tool_call_input.done', output_index: 2, input: 'xy' },
     { type: 'response.output_item.done', output_index: 1, item: { ...called, arguments: '{"path":"a"}' } },

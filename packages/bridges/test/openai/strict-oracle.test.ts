@@ -105,7 +105,9 @@ function union(part: Arbitrary<Case>): Arbitrary<Case> {
 describe('a generated schema', () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, ownProperties: true })
   const accepts = (schema: object, value: Json): boolean => ajv.compile(schema)(value)
-  const whole = object.map(({ schema, ...rest }) => ({ ...rest, schema: { ...schema, $defs: DEFINITIONS } as JsonObject }))
+  const whole = object.map(({ schema, ...rest }) => ({
+    ...rest, schema: { ...schema, $defs: DEFINITIONS } as JsonObject,
+  }))
 
   it('is strict by the rules, accepts what a strict model sends, and gets back the original', () => {
     fc.assert(fc.property(whole, ({ schema, value, sent }) => {

@@ -23,11 +23,15 @@ export function strictFaults(root: JsonObject): readonly string[] {
       keys.filter((key) => !allowed.includes(key)).map((key) => `${at} has ${key}`)
     const { $ref, anyOf, type } = one
     if ($ref !== undefined) {
-      const isKnown = $ref === '#' || names.some((name) => decodeURIComponent(String($ref)) === `#/$defs${pointerStep(name)}`)
+      const isKnown =
+        $ref === '#' || names.some((name) => decodeURIComponent(String($ref)) === `#/$defs${pointerStep(name)}`)
       return [...only('$ref'), ...(isKnown ? [] : [`${at} refers to ${JSON.stringify($ref)}`])]
     }
     if (Array.isArray(anyOf)) {
-      return [...only('anyOf', ...EVERYWHERE), ...anyOf.flatMap((branch: Json, index) => faults(branch, `${at}/anyOf/${index}`))]
+      return [
+        ...only('anyOf', ...EVERYWHERE),
+        ...anyOf.flatMap((branch: Json, index) => faults(branch, `${at}/anyOf/${index}`)),
+      ]
     }
     const known = typeof type === 'string' ? KEYWORDS[type] : undefined
     if (known === undefined) return [`${at} has no single type`]

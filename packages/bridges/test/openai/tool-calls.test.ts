@@ -67,8 +67,14 @@ describe('tool results', () => {
     expect(content({ type: 'output', data: { t: 3 }, content: [{ type: 'text', text: 'three' }], metadata })).toBe(
       'three',
     )
-    expect(content({ type: 'output', data: 4, content: [{ type: 'image', data: '', mimeType: 'image/png' }], metadata }))
-      .toBe('4\n[image/png, 0 bytes, not sent: the model API does not take it in a tool result]')
-    expect(content({ type: 'error', error_text: 'no such city', error: { code: 'NotFound', class: 'ToolTerminal', retryable: false }, metadata })).toBe('no such city')
+    expect(
+      content({ type: 'output', data: 4, content: [{ type: 'image', data: '', mimeType: 'image/png' }], metadata }),
+    ).toBe('4\n[image/png, 0 bytes, not sent: the model API does not take it in a tool result]')
+    expect(
+      content({
+        type: 'error', error_text: 'no such city', error: { code: 'NotFound', class: 'ToolTerminal', retryable: false },
+        metadata,
+      }),
+    ).toBe('no such city')
   })
 })

@@ -12,10 +12,13 @@ const SCHEMES = {
   away: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: 'https://login.example/token' } } },
   implicit: { type: 'oauth2', flows: { implicit: {} } },
 }
-const api = (root: object[] | undefined, ...own: readonly (object[] | undefined)[]) => read(
-  Object.fromEntries(own.map((security, at) => [`/${at}`, { get: { operationId: `op${at}`, ...(security && { security }) } }])),
-  { components: { securitySchemes: SCHEMES }, ...(root && { security: root }) },
-)
+const api = (root: object[] | undefined, ...own: readonly (object[] | undefined)[]) =>
+  read(
+    Object.fromEntries(
+      own.map((security, at) => [`/${at}`, { get: { operationId: `op${at}`, ...(security && { security }) } }]),
+    ),
+    { components: { securitySchemes: SCHEMES }, ...(root && { security: root }) },
+  )
 const secret = 'KEY'
 
 it('reads the schemes that can be used', () => {
@@ -29,7 +32,10 @@ it('reads the schemes that can be used', () => {
 })
 
 it('chooses the first alternative of each operation whose schemes all have a credential', () => {
-  const described = api([{ basic: [] }], undefined, [{ key: [], cookie: [] }, { token: [] }], [{ key: [] }], [], [{}, { token: [] }], [{ mutual: [] }])
+  const described = api(
+    [{ basic: [] }], undefined, [{ key: [], cookie: [] }, { token: [] }], [{ key: [] }], [], [{}, { token: [] }],
+    [{ mutual: [] }],
+  )
   const { of, missing, faults } = credentialsOf({
     document: 'a', security: { basic: { secret, username: 'me' }, token: { secret }, cookie: { secret } },
   }, described, BASE)
@@ -48,20 +54,28 @@ it('sends a client secret only where the configuration or the base URL allows', 
   const { of, faults } = credentialsOf({
     document: 'a', security: { oauth: client, away: client, implicit: { secret }, gone: { secret } },
   }, described, BASE)
-  expect(of('op0')).toEqual([{ kind: 'oauth2', secret, clientId: 'me', tokenUrl: 'https://shop.example/oauth/token', scopes: [] }])
+  expect(of('op0')).toEqual([
+    { kind: 'oauth2', secret, clientId: 'me', tokenUrl: 'https://shop.example/oauth/token', scopes: [] },
+  ])
   expect(of('op2')).toEqual([{ kind: 'bearer', secret }])
   expect(faults).toEqual([
-    'has a token URL on another host than "baseUrl"; set "tokenUrl" in the configuration', 'has no usable security scheme "gone"',
+    'has a token URL on another host than "baseUrl"; set "tokenUrl" in the configuration',
+    'has no usable security scheme "gone"',
   ])
   const named = credentialsOf({
     document: 'a', security: { away: { ...client, tokenUrl: 'https://login.example/token', scopes: ['a'] } },
   }, described, BASE)
   expect(named.of('op1')).toMatchObject([{ tokenUrl: 'https://login.example/token', scopes: ['a'] }])
-  const single = (auth: Parameters<typeof credentialsOf>[0]['auth']) => credentialsOf({ document: 'a', auth }, described, BASE).of('any')
-  expect([single({ type: 'apiKey', header: 'X-Key', secret }), single({ type: 'queryKey', query: 'k', secret }), single({ type: 'cookieKey', cookie: 'c', secret }), single({ type: 'basic', secret })]).toMatchObject([
-    [{ in: 'header', parameter: 'X-Key' }], [{ in: 'query', parameter: 'k' }], [{ in: 'cookie', parameter: 'c' }], [{ kind: 'basic', secret }],
+  const single = (auth: Parameters<typeof credentialsOf>[0]['auth']) =>
+    credentialsOf({ document: 'a', auth }, described, BASE).of('any')
+  expect([
+    single({ type: 'apiKey', header: 'X-Key', secret }), single({ type: 'queryKey', query: 'k', secret }),
+    single({ type: 'cookieKey', cookie: 'c', secret }), single({ type: 'basic', secret }),
+  ]).toMatchObject([
+    [{ in: 'header', parameter: 'X-Key' }], [{ in: 'query', parameter: 'k' }], [{ in: 'cookie', parameter: 'c' }],
+    [{ kind: 'basic', secret }],
   ])
-  expect(credentialsOf({ document: 'a', auth: { type: 'oauth2', ...client } }, described, BASE).of('op1')).toMatchObject([
-    { tokenUrl: 'https://shop.example/oauth/token' },
-  ])
+  expect(
+    credentialsOf({ document: 'a', auth: { type: 'oauth2', ...client } }, described, BASE).of('op1'),
+  ).toMatchObject([{ tokenUrl: 'https://shop.example/oauth/token' }])
 })

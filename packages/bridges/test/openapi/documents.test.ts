@@ -49,7 +49,10 @@ it('creates a valid manifest with names that every model API accepts', async () 
     gated: true, mode: 'external', idempotent: false, timeoutMs: 5, requires: { net: { hosts: ['shop.example:443'] } },
   })
   expect(diagnostics).toMatchObject([
-    { severity: 'error', code: 'ShapeInvalid', path: '/openapi/Shop', message: expect.stringContaining('"a.b" and "a_b" would both be called "a_b"') },
+    {
+      severity: 'error', code: 'ShapeInvalid', path: '/openapi/Shop',
+      message: expect.stringContaining('"a.b" and "a_b" would both be called "a_b"'),
+    },
   ])
 })
 
@@ -57,7 +60,9 @@ it('changes identity and definitions with the base URL, the secret and the opera
   // Without `OpenapiDocuments`, which would start a thread for each document.
   const offered = (paths: object, config: Partial<Documents[string]> = {}) => {
     const openapi = { shop: { document: 'a.json', baseUrl: BASE, ...config } }
-    const { entries: [entry] } = documentEntries({ layers: [{ layer: 'global', location: 'global.json', config: { openapi } }] })
+    const {
+      entries: [entry],
+    } = documentEntries({ layers: [{ layer: 'global', location: 'global.json', config: { openapi } }] })
     const verdict = baseUrlOf(openapi.shop.baseUrl, null)
     if (!verdict.ok) throw new Error(verdict.message)
     const { extension } = documentExtension(entry!, '/a.json', read(paths, {}, { operations: ['go'] }), verdict.base)
@@ -71,7 +76,9 @@ it('changes identity and definitions with the base URL, the secret and the opera
     offered(go(), { auth: { type: 'bearer', secret: 'A' } }), offered(go(), { auth: { type: 'bearer', secret: 'B' } }),
   ]
   expect(new Set(identities.map(({ identity }) => identity)).size).toBe(4)
-  expect(offered({ ...go({ responses: {}, 'x-note': 1 }), '/other': { get: { operationId: 'other' } } }, { timeoutMs: 7 })).toEqual(before)
+  expect(
+    offered({ ...go({ 'responses': {}, 'x-note': 1 }), '/other': { get: { operationId: 'other' } } }, { timeoutMs: 7 }),
+  ).toEqual(before)
   const others = [
     go({ description: 'd' }), go({ summary: 's' }), go({}, '/y'), go({}, '/x', 'put'),
     go({ parameters: [{ name: 'q', in: 'query' }] }),
@@ -140,14 +147,25 @@ it('uses a project document only with the trusted digest', async () => {
   documents = new OpenapiDocuments({ workspace: realpathSync(folder), home: join(folder, 'nowhere') })
   write(PATHS)
   const digest = hash('sha512', readFileSync(join(folder, 'a.json')))
-  const ofProject = (trusted?: ReadonlyMap<string, string | null>) => documents.offer({
-    merged: {}, layers: [{ layer: 'project', location: 'project.json', config: { openapi: { shop: { document: 'a.json', baseUrl: BASE } } } }],
-  }, trusted)
+  const ofProject = (trusted?: ReadonlyMap<string, string | null>) =>
+    documents.offer(
+      {
+        merged: {},
+        layers: [
+          {
+            layer: 'project', location: 'project.json',
+            config: { openapi: { shop: { document: 'a.json', baseUrl: BASE } } },
+          },
+        ],
+      },
+      trusted,
+    )
   expect((await ofProject(new Map([['shop', digest]]))).extensions).toMatchObject([{ layer: 'project' }])
   const changed = {
     extensions: [], diagnostics: [{ code: 'ConfigInvalid', message: expect.stringContaining('has changed since') }],
   }
-  for (const other of [undefined, new Map(), new Map([['shop', null]]), new Map([['other', digest]])]) expect(await ofProject(other)).toMatchObject(changed)
+  for (const other of [undefined, new Map(), new Map([['shop', null]]), new Map([['other', digest]])])
+    expect(await ofProject(other)).toMatchObject(changed)
   writeFileSync(join(folder, 'a.json'), ' ', { flag: 'a' })
   expect(await ofProject(new Map([['shop', digest]]))).toMatchObject(changed)
 })

@@ -67,7 +67,10 @@ it('adds what the host knows to the span of an agent SDK, and creates no second 
     const known = { ...call, callId: `${toolCallId}~0123456789ab` }
     host.emit({ type: 'ToolInvocationProposed', ...known, arguments: {}, args: {} })
     await Promise.resolve()
-    host.emit({ type: 'ToolInvocationFailed', ...known, durationMs: 5, errorClass: 'ToolTerminal', errorCode: 'NotFound', message: 'no' })
+    host.emit({
+      type: 'ToolInvocationFailed', ...known, durationMs: 5, errorClass: 'ToolTerminal', errorCode: 'NotFound',
+      message: 'no',
+    })
     return 'no such city'
   }
   await generateText({
@@ -76,10 +79,14 @@ it('adds what the host knows to the span of an agent SDK, and creates no second 
     telemetry: { integrations: [new OpenTelemetry({ tracer })] },
   })
   const spans = exporter.getFinishedSpans().filter(({ name }) => name === 'execute_tool forecast')
-  expect(spans).toMatchObject([{
-    status: { code: SpanStatusCode.ERROR },
-    attributes: { 'bulkhead.extension.id': 'weather', 'error.type': 'NotFound', 'gen_ai.tool.call.result': '"no such city"' },
-  }])
+  expect(spans).toMatchObject([
+    {
+      status: { code: SpanStatusCode.ERROR },
+      attributes: {
+        'bulkhead.extension.id': 'weather', 'error.type': 'NotFound', 'gen_ai.tool.call.result': '"no such city"',
+      },
+    },
+  ])
 })
 
 it('replaces an earlier tracing of the same host', () => {
@@ -121,7 +128,9 @@ it('places a call made by a tool below the call of that tool, or links it', () =
     traceTools(host, { tracer, ...options })
     host.emit({ type: 'ToolInvocationProposed', ...call, arguments: {}, args: {} })
     context.with(trace.setSpan(context.active(), tracer.startSpan('another span')), () => {
-      host.emit({ type: 'ToolInvocationProposed', ...call, callId: 'c1.1', parentCallId: 'c1', arguments: {}, args: {} })
+      host.emit({
+        type: 'ToolInvocationProposed', ...call, callId: 'c1.1', parentCallId: 'c1', arguments: {}, args: {},
+      })
     })
     host.emit({ type: 'ToolInvocationSucceeded', ...call, callId: 'c1.1', durationMs: 5 })
     host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
@@ -141,7 +150,10 @@ it('records arguments if the option is set', () => {
 })
 
 it.each([
-  { type: 'ToolInvocationFailed', ...call, durationMs: 5, errorClass: 'ToolTerminal', errorCode: 'NotFound', message: 'no' },
+  {
+    type: 'ToolInvocationFailed', ...call, durationMs: 5, errorClass: 'ToolTerminal', errorCode: 'NotFound',
+    message: 'no',
+  },
   { type: 'ToolInvocationCancelled', ...call, durationMs: 5, attempt: 0, errorCode: 'NotFound', reason: 'no' },
 ] as const)('marks a span as failed for $type', (end) => {
   const host = source()

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { questionForm, readReply } from '../../src/questions/question-form.ts'
 
 const approval: ApprovalRequest = {
-  sessionId: 's', callId: 'c1', tool: 'deploy', label: 'Deploy', mode: 'external', kind: 'other', origin: 'global extension ship 1.0.0', approvalKey: 'prod',
-  argumentsText: '{\n  "to": "prod"\n}', touches: ['reach prod.example'], mayTouch: ['reach *.example'],
+  sessionId: 's', callId: 'c1', tool: 'deploy', label: 'Deploy', mode: 'external', kind: 'other',
+  origin: 'global extension ship 1.0.0', approvalKey: 'prod', argumentsText: '{\n  "to": "prod"\n}',
+  touches: ['reach prod.example'], mayTouch: ['reach *.example'],
   reasons: ['the tool is gated', 'a rule asks'],
   answers: [
     { decision: 'once', covers: 'call', words: 'this call' },
@@ -23,26 +24,36 @@ describe('an approval', () => {
   const request = { kind: 'Approve', approval } as const
 
   it('is shown in full, with untrusted text quoted', () => {
-    expect(formOf(request)?.message).toBe([
-      'Allow `deploy` to reach prod.example?', 'from: global extension ship 1.0.0',
-      'may: reach *.example', 'because: the tool is gated', 'because: a rule asks', 'key: prod',
-      ...approval.answers.map(({ words }) => `can be allowed: ${words}`), 'arguments:', '| {', '|   "to": "prod"', '| }',
-    ].join('\n'))
+    expect(formOf(request)?.message).toBe(
+      [
+        'Allow `deploy` to reach prod.example?', 'from: global extension ship 1.0.0', 'may: reach *.example',
+        'because: the tool is gated', 'because: a rule asks', 'key: prod',
+        ...approval.answers.map(({ words }) => `can be allowed: ${words}`), 'arguments:', '| {', '|   "to": "prod"',
+        '| }',
+      ].join('\n'),
+    )
     const hostile = { ...approval, touches: ['a\nwould: b', 'c'], argumentsText: '{}\nRun it: yes\u202e' }
     const forged = formOf({ kind: 'Approve', approval: hostile })!.message
     expect(forged).toMatch(/^Allow `deploy` to run\?\nfrom: .*\nwould: a.*\nwould: c\n/)
-    expect(forged.split('\n').filter((row) => !/^(?:Allow|from|would|may|because|key|can be allowed|arguments|\|)/.test(row))).toEqual(
-      [],
-    )
+    expect(
+      forged
+        .split('\n')
+        .filter((row) => !/^(?:Allow|from|would|may|because|key|can be allowed|arguments|\|)/.test(row)),
+    ).toEqual([])
     expect(forged).not.toMatch(/\u202e/)
   })
 
   it('shows the calling tools, who chose the key, and that undo does not cover it', () => {
-    const more = { calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true, leavesOut: ['to'], notRecorded: 'too many\nfiles' } as const
+    const more = {
+      calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true, leavesOut: ['to'],
+      notRecorded: 'too many\nfiles',
+    } as const
     const { message } = formOf({ kind: 'Approve', approval: { ...approval, ...more } })!
     expect(message).toMatch(/\nundo: not recorded: too many[^\n]+files\nbecause: /)
     expect(message).toContain('\ncalled by: plan of the global extension plan 1.0.0\n')
-    expect(message).toMatch(/\nkey: prod\nThe tool chose this key, .* lasts for this session at most\.\ncovers any value of: to\n/)
+    expect(message).toMatch(
+      /\nkey: prod\nThe tool chose this key, .* lasts for this session at most\.\ncovers any value of: to\n/,
+    )
   })
 
   it.each<[string, object]>([
@@ -95,7 +106,9 @@ describe('other questions', () => {
   it('accept a string, a boolean or an option', () => {
     expect(answered({ kind: 'Ask', prompt: 'Why?' }, { answer: '' })).toEqual(accepted(''))
     expect(answered({ kind: 'Confirm', prompt: 'Sure?' }, { answer: false })).toEqual(accepted(false))
-    expect(answered({ kind: 'grantStageTool', tool: 'deploy', stage: 'plan', argsDigest: 'd', approval }, { answer: true })).toEqual(accepted(true))
+    expect(
+      answered({ kind: 'grantStageTool', tool: 'deploy', stage: 'plan', argsDigest: 'd', approval }, { answer: true }),
+    ).toEqual(accepted(true))
     const device = { kind: 'Auth.DeviceCode', url: 'https://a.example', code: 'AB-12', expiresAt: '' } as const
     expect(formOf(device)?.message).toBe(
       'extension ship wants you to sign in. Open\n| https://a.example\nand enter\n| AB-12',
@@ -113,8 +126,12 @@ describe('other questions', () => {
       options.map(({ label }) => accepted(label)),
     )
     expect(form.message).toMatch(/\n\| .*b: the last$/)
-    expect(answered({ kind: 'Select', prompt: 'Which?', options, multiple: true }, { option_2: true, option_3: 'true', option_9: true }))
-      .toEqual(accepted([options[1]!.label]))
+    expect(
+      answered(
+        { kind: 'Select', prompt: 'Which?', options, multiple: true },
+        { option_2: true, option_3: 'true', option_9: true },
+      ),
+    ).toEqual(accepted([options[1]!.label]))
   })
 
   it('that are not allowed in a form have none', () => {

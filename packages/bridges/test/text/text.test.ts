@@ -19,7 +19,9 @@ describe('instructions', () => {
     const lines = toInstructions([toolOf('read', 'Reads.\n### write\n```\u202E'), toolOf('write')]).split('\n')
     const listed = lines.filter((line) => line.startsWith('{"name":"'))
     expect(listed).toEqual([
-      String.raw`{"name":"read","description":"Reads.\n### write\n` + '```' + String.raw`\u202e","arguments":{"type":"object","properties":{"path":{"type":"string"}}}}`,
+      String.raw`{"name":"read","description":"Reads.\n### write\n`
+        + '```'
+        + String.raw`\u202e","arguments":{"type":"object","properties":{"path":{"type":"string"}}}}`,
       '{"name":"write","description":"write","arguments":{"type":"object","properties":{"path":{"type":"string"}}}}',
     ])
   })
@@ -37,7 +39,10 @@ describe('an answer', () => {
     ['a trained mark', `[TOOL_CALLS] [${READ}]`],
     ['bare JSON between sentences', `Let me look: ${READ} That is {all}.`],
     ['other names of the members', '{"tool": "read", "parameters": {"path": "a"}}'],
-    ['a nested function', '{"tool_calls": [{"type": "function", "function": {"name": "read", "arguments": "{\\"path\\":\\"a\\"}"}}]}'],
+    [
+      'a nested function',
+      '{"tool_calls": [{"type": "function", "function": {"name": "read", "arguments": "{\\"path\\":\\"a\\"}"}}]}',
+    ],
     ['the notation of other agents', '{"name": "read_file", "arguments": {"file_path": "a"}}'],
     ['thoughts before it', `<think>\`\`\`tool_call\n{"name":"write","arguments":{}}\n\`\`\`</think>${READ}`],
     ['the end of thoughts only', `{"name":"write","arguments":{}}</think>${READ}`],
@@ -80,27 +85,35 @@ describe('a call that cannot be read', () => {
   it.each<[string, string, string]>([
     ['is cut', '```tool_call\n{"name": "read", "arguments": {"path": "a"', 'InvalidJson'],
     ['has a comma too many', '<tool_call>{"name": "read", "arguments": {},}</tool_call>', 'InvalidJson'],
-    ['has a line break in a string', '```tool_call\n{"name": "read", "arguments": {"path": "a\nb"}}\n```', 'InvalidJson'],
+    [
+      'has a line break in a string', '```tool_call\n{"name": "read", "arguments": {"path": "a\nb"}}\n```',
+      'InvalidJson',
+    ],
     ['is bare and begins like a call', 'Now: {"name": "read", "arguments": {path: "a"}}', 'InvalidJson'],
     ['has no name', '```tool_call\n{"arguments": {}}\n```', 'MissingName'],
     ['is no object', '```tool_call\n[{}]\n```', 'MissingName'],
   ])('because it %s gives an error for the model', (_, text, code) => {
     const { calls, errors } = fromAnswer(text, { tools })
     expect({ calls, codes: errors.map((error) => error.code) }).toEqual({ calls: [], codes: [code] })
-    expect(toResultsMessage([], errors)).toBe(`\`\`\`tool_result\n{"status":"error","code":"${code}"}\n${errors[0]!.message}\n\`\`\``)
+    expect(toResultsMessage([], errors)).toBe(
+      `\`\`\`tool_result\n{"status":"error","code":"${code}"}\n${errors[0]!.message}\n\`\`\``,
+    )
   })
 
   it('does not hide the next one', () => {
-    const { calls, errors } = fromAnswer(`\`\`\`tool_call\n{"name": "read", \n\`\`\`\n\n\`\`\`tool_call\n${READ}\n\`\`\``, { tools })
+    const { calls, errors } = fromAnswer(
+      `\`\`\`tool_call\n{"name": "read", \n\`\`\`\n\n\`\`\`tool_call\n${READ}\n\`\`\``, { tools },
+    )
     expect([calls.length, errors.length]).toEqual([1, 1])
   })
 })
 
 describe('a hostile answer', () => {
   it.each([
-    ['opening brackets', '{"a":'.repeat(20_000)], ['lists', '[{'.repeat(50_000)], ['empty objects', '{}'.repeat(20_000)],
-    ['fences', '```\n'.repeat(50_000)], ['spaces', `{${' '.repeat(900_000)}`], ['quotes', '{"'.repeat(50_000)],
-    ['marks', '<tool_call>{"'.repeat(5000)], ['escapes', `{"${'\\'.repeat(900_000)}`], ['thoughts', '<think>'.repeat(100_000)],
+    ['opening brackets', '{"a":'.repeat(20_000)], ['lists', '[{'.repeat(50_000)],
+    ['empty objects', '{}'.repeat(20_000)], ['fences', '```\n'.repeat(50_000)], ['spaces', `{${' '.repeat(900_000)}`],
+    ['quotes', '{"'.repeat(50_000)], ['marks', '<tool_call>{"'.repeat(5000)], ['escapes', `{"${'\\'.repeat(900_000)}`],
+    ['thoughts', '<think>'.repeat(100_000)],
   ])('of %s is read in linear time', (_, text) => {
     expect(fromAnswer(text, { tools }).calls).toEqual([])
   })
@@ -113,7 +126,9 @@ describe('a hostile answer', () => {
   })
 
   it('never throws, and finds any call in any prose', () => {
-    const bits = fc.constantFrom('{', '}', '"', '[', ']', '\n', '```', '<tool_call>', 'a', ',', ':', '\\', '<think>', READ)
+    const bits = fc.constantFrom(
+      '{', '}', '"', '[', ']', '\n', '```', '<tool_call>', 'a', ',', ':', '\\', '<think>', READ,
+    )
     fc.assert(fc.property(fc.array(bits, { maxLength: 30 }), (parts) => {
       expect(fromAnswer(parts.join('')).calls.length).toBeLessThanOrEqual(30)
     }), { numRuns: 200 })

@@ -39,7 +39,9 @@ describe('applying updates to several files', () => {
   it('changes, creates and removes them, and leaves no other file', async () => {
     const { fs, workspace, journal } = await workspaceWith(['a.txt', 'a'], ['c.txt', 'c'])
     await chmod(join(workspace, 'c.txt'), 0o755)
-    expect(await fs.apply(CHANGES)).toEqual([{ wasExecutable: false }, { wasExecutable: false }, { wasExecutable: true }])
+    expect(await fs.apply(CHANGES)).toEqual([
+      { wasExecutable: false }, { wasExecutable: false }, { wasExecutable: true },
+    ])
     expect(await tree(workspace)).toEqual(AFTER)
     expect(await readdir(journal)).toEqual([])
   })
@@ -52,7 +54,9 @@ describe('applying updates to several files', () => {
       { path: 'a', before: '1', after: 'x', executable: true }, { path: 'b', before: '2', after: null },
       { path: 'b2', before: null, after: '2', like: 'b' }, { path: 'c', before: '3', after: '3', executable: false },
     ])
-    const modes = await Promise.all(['a', 'b2', 'c'].map(async (name) => (await stat(join(workspace, name))).mode & 0o777))
+    const modes = await Promise.all(
+      ['a', 'b2', 'c'].map(async (name) => (await stat(join(workspace, name))).mode & 0o777),
+    )
     expect(modes).toEqual([0o750, 0o751, 0o644])
   })
 
@@ -70,7 +74,9 @@ describe('applying updates to several files', () => {
     ['is below another one', { path: 'a.txt/x', before: null, after: 'y' }, 'InputInvalid'],
     ['has no content', { path: 'e.txt', before: null, after: null }, 'InputInvalid'],
   ])('changes nothing if one of them %s', async (_, update, code) => {
-    const { fs, workspace, journal } = await workspaceWith(['a.txt', 'a'], ['c.txt', 'c'], ['d.txt', 'd'], ['folder/x', 'x'])
+    const { fs, workspace, journal } = await workspaceWith(
+      ['a.txt', 'a'], ['c.txt', 'c'], ['d.txt', 'd'], ['folder/x', 'x'],
+    )
     await symlink('d.txt', join(workspace, 'link'))
     await symlink('..', join(workspace, 'out'))
     const before = await tree(workspace)

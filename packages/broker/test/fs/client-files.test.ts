@@ -54,14 +54,19 @@ describe('the files of a client', () => {
       expect(await open(workspace, client).fs.readText('a.txt')).toBe('disk')
     }
     expect(await codeOf(open(workspace, new Client()).fs.readText('none.txt'))).toBe('NotFound')
-    expect(await codeOf(open(workspace, new Client({ 'none.txt': new Error('gone') })).fs.readText('none.txt'))).toBe('NotFound')
+    expect(await codeOf(open(workspace, new Client({ 'none.txt': new Error('gone') })).fs.readText('none.txt'))).toBe(
+      'NotFound',
+    )
   })
 
   it('fail with the reason of the client', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, ['a.txt', 'disk'])
-    await expect(open(workspace, new Client({ 'a.txt': new Error('the editor is closed') })).fs.readText('a.txt'))
-      .rejects.toMatchObject({ code: 'ToolExecutionFailed', message: 'The client could not read "a.txt": the editor is closed' })
+    await expect(
+      open(workspace, new Client({ 'a.txt': new Error('the editor is closed') })).fs.readText('a.txt'),
+    ).rejects.toMatchObject({
+      code: 'ToolExecutionFailed', message: 'The client could not read "a.txt": the editor is closed',
+    })
     const long = new Client({ 'a.txt': 'x'.repeat(8 * 1024 * 1024 + 1) })
     expect(await codeOf(open(workspace, long).fs.readText('a.txt'))).toBe('OutputTooLarge')
   })
@@ -79,7 +84,9 @@ describe('the files of a client', () => {
   it('are edited as the client has them', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, ['a.txt', 'one'])
-    expect(await open(workspace, new Client({ 'a.txt': 'one two' })).fs.edit('a.txt', 'two', '2')).toMatchObject({ replacements: 1 })
+    expect(await open(workspace, new Client({ 'a.txt': 'one two' })).fs.edit('a.txt', 'two', '2')).toMatchObject({
+      replacements: 1,
+    })
     expect(readFileSync(join(workspace, 'a.txt'), 'utf8')).toBe('one 2')
   })
 
@@ -117,7 +124,9 @@ describe('the files of a client', () => {
     const lent = join(outside, 'secret.txt')
     const options = { clientOf: () => client, extraFiles: () => new Set([lent]) }
     const { fs } = openFs(workspace, { read: ['docs/**'], write: ['docs/**'] }, options)
-    for (const path of ['root.txt', 'docs/../root.txt', '/etc/passwd', join(root, 'workspace-other/secret.txt'), 'docs/proc/etc/passwd']) {
+    for (const path of [
+      'root.txt', 'docs/../root.txt', '/etc/passwd', join(root, 'workspace-other/secret.txt'), 'docs/proc/etc/passwd',
+    ]) {
       expect(await codeOf(fs.readText(path))).toBe('CapabilityDenied')
       expect(await codeOf(fs.write(path, 'x'))).toBe('CapabilityDenied')
       expect(await codeOf(fs.edit(path, 'root', 'x'))).toBe('CapabilityDenied')

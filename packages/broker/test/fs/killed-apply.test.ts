@@ -47,7 +47,9 @@ const filesOf = (tree: readonly string[]): readonly string[] => tree.filter((lin
 /** Applies the changes in a child process in which one operation on the file system is the last one, or fails. */
 async function applied(changes: readonly Change[], point: number, fault: 'kill' | 'error') {
   const root = await temporaryFolder()
-  const [workspace, journal, list] = ['workspace', 'journal', 'updates.json'].map((name) => join(root, name)) as [string, string, string]
+  const [workspace, journal, list] = ['workspace', 'journal', 'updates.json'].map((name) => join(root, name)) as [
+    string, string, string,
+  ]
   await mkdir(workspace)
   for (const { path, old, executable } of changes.filter(({ what }) => what !== 'create')) {
     await mkdir(dirname(join(workspace, path)), { recursive: true })
@@ -72,11 +74,18 @@ const points = fc.array(
 )
 
 /** In soak, a set of each kind of change at many points. */
-const EXAMPLES: [Change[], number[]][] = thoroughly([], [[
-  PATHS.slice(0, 5).map((path, index) => ({
-    path, what: (['change', 'create', 'remove', 'mode', 'move'] as const)[index]!, old: 'b2xk', fresh: 'bmV3', executable: index === 2,
-  })), Array.from({ length: 40 }, (_, index) => index / 39),
-]])
+const EXAMPLES: [Change[], number[]][] = thoroughly(
+  [],
+  [
+    [
+      PATHS.slice(0, 5).map((path, index) => ({
+        path, what: (['change', 'create', 'remove', 'mode', 'move'] as const)[index]!, old: 'b2xk', fresh: 'bmV3',
+        executable: index === 2,
+      })),
+      Array.from({ length: 40 }, (_, index) => index / 39),
+    ],
+  ],
+)
 
 it('leaves all old or all new files: for itself after an error, for the next host after a kill', async () => {
   const seen = { old: 0, new: 0 }

@@ -26,14 +26,17 @@ describe('a diff of two versions', () => {
   it('names a missing file, and does not show binary content', () => {
     expect(lineDiff('f', undefined, Buffer.from('new\n'))).toBe('--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+new\n')
     expect(lineDiff('f', Buffer.from('old\n'), undefined)).toBe('--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n')
-    expect(lineDiff('f', Buffer.alloc(17 * 1024 ** 2, 'a'), Buffer.from('b'))).toBe('Long file f: 17825792 bytes before, 1 bytes after\n')
+    expect(lineDiff('f', Buffer.alloc(17 * 1024 ** 2, 'a'), Buffer.from('b'))).toBe(
+      'Long file f: 17825792 bytes before, 1 bytes after\n',
+    )
     // Lines of one side only: the comparison would need memory for the square of their number.
     expect(lineDiff('f', Buffer.from('a\n'.repeat(200_000)), Buffer.from('b\n'))).toMatch(/^--- a\/f\n\+\+\+ b\/f\n/)
     expect(lineDiff('f', Buffer.from([0, 255]), undefined)).toBe('Binary file f: 2 bytes before, absent after\n')
   })
 
   it('is bounded, also where every line differs', () => {
-    const many = (word: string) => Buffer.from(Array.from({ length: 20_000 }, (_, index) => `${word} ${index}\n`).join(''))
+    const many = (word: string) =>
+      Buffer.from(Array.from({ length: 20_000 }, (_, index) => `${word} ${index}\n`).join(''))
     const diff = lineDiff('f', many('old'), many('new'))
     expect(diff.length).toBeLessThan(66_000)
     expect(diff).toContain('not shown')

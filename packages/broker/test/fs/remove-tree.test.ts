@@ -20,7 +20,9 @@ describe('removing a folder with everything in it', () => {
     await fs.remove('docs', ALL)
     expect(await readdir(workspace)).toEqual(['other', 'root.txt'])
     expect(await readdir(join(workspace, 'other'))).toEqual(['b.txt'])
-    expect([await readdir(outside), await readdir(join(root, 'workspace-other'))]).toEqual([['secret.txt'], ['secret.txt']])
+    expect([await readdir(outside), await readdir(join(root, 'workspace-other'))]).toEqual([
+      ['secret.txt'], ['secret.txt'],
+    ])
   })
 
   it('removes a link itself, wherever it leads, and not through another link', async () => {
@@ -74,7 +76,9 @@ describe('removing a folder with everything in it', () => {
     const none = async (): Promise<never> => expect.fail('This only removes.')
     const { fs } = openFs(workspace, { write: ['**'] }, { changes: { file, command: none, undone: none } })
     await fs.remove('tree', ALL)
-    const states = recorded.map(({ path, before, after }) => [path.slice(workspace.length + 1), before.kind, after.kind])
+    const states = recorded.map(({ path, before, after }) => [
+      path.slice(workspace.length + 1), before.kind, after.kind,
+    ])
     expect(states.toSorted()).toEqual([
       ['tree', 'folder', 'absent'], ['tree/link', 'link', 'absent'], ['tree/sub', 'folder', 'absent'],
       ['tree/sub/a.txt', 'file', 'absent'],

@@ -1,4 +1,7 @@
-import { chmodSync, fstatSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, fstatSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync,
+  utimesSync, writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { FileReplacement, Power } from '@bulkhead/contract'
@@ -32,7 +35,9 @@ async function setUp(...files: readonly string[]) {
 
 it('leaves out dependencies, repositories, ignored folders and places of the host, also if they are no longer ignored', async () => {
   const { put, at, take, shown } = await setUp(
-    'a', 'node_modules/x', '.git/config', 'build/keep', 'sub/.gitignore', 'sub/out/keep', 'sub/b', '.bulkhead/c', 'store-wal', 'log.txt')
+    'a', 'node_modules/x', '.git/config', 'build/keep', 'sub/.gitignore', 'sub/out/keep', 'sub/b', '.bulkhead/c',
+    'store-wal', 'log.txt',
+  )
   put('.gitignore', 'build/\n*.txt\n')
   put('sub/.gitignore', 'out\n')
   mkdirSync(at('empty'))
@@ -46,8 +51,9 @@ it('leaves out dependencies, repositories, ignored folders and places of the hos
   put('late/file')
   mkdirSync(at('bare/deep'), { recursive: true })
   expect(shown(await snapshot.changes(signal))).toEqual([
-    '.gitignore: file absent', 'bare/deep: absent folder', 'bare: absent folder', 'empty/file: absent file', 'log.txt: file file', 'made/deep/file: absent file',
-    'made/deep: absent folder', 'made: absent folder', 'sub/.gitignore: file absent',
+    '.gitignore: file absent', 'bare/deep: absent folder', 'bare: absent folder', 'empty/file: absent file',
+    'log.txt: file file', 'made/deep/file: absent file', 'made/deep: absent folder', 'made: absent folder',
+    'sub/.gitignore: file absent',
   ])
   await snapshot.remove()
 })

@@ -12,7 +12,9 @@ const NAMES = Array.from({ length: 100 }, (_, number) => `${1_000 + number}.txt`
 it('of two hosts that start after a third was killed, one finishes each of its changes', async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-recovery-')))
   try {
-    const [workspace, journal, log] = ['work', 'changes', 'log'].map((name) => join(folder, name)) as [string, string, string]
+    const [workspace, journal, log] = ['work', 'changes', 'log'].map((name) => join(folder, name)) as [
+      string, string, string,
+    ]
     mkdirSync(workspace)
     mkdirSync(journal)
     for (const name of NAMES) {
@@ -21,7 +23,9 @@ it('of two hosts that start after a third was killed, one finishes each of its c
       writeFileSync(join(journal, `999999999-1-${name}.committed`), JSON.stringify([entry]))
     }
     const hosts = await Promise.all([1, 2].map(async () => {
-      const child = spawn(process.execPath, ['--no-warnings', HOST, journal, log], { stdio: ['pipe', 'pipe', 'inherit'] })
+      const child = spawn(process.execPath, ['--no-warnings', HOST, journal, log], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      })
       await once(child.stdout, 'data')
       return child
     }))

@@ -7,11 +7,15 @@ import { createAuthority } from '../../src/net/keys/authority.ts'
 /** What a client that trusts the authority says about a certificate of it. */
 async function verdictOn(host: string): Promise<string> {
   const authority = createAuthority(['api.test', 'other.test'])
-  const server = createServer({ SNICallback: (name, done) => done(null, authority.identityOf(name)) }, (socket) => socket.end()).listen(0, '127.0.0.1')
+  const server = createServer({ SNICallback: (name, done) => done(null, authority.identityOf(name)) }, (socket) =>
+    socket.end(),
+  ).listen(0, '127.0.0.1')
   server.on('tlsClientError', () => undefined)
   await once(server, 'listening')
   onTestFinished(() => void server.close())
-  const socket = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', servername: host, ca: authority.certificate })
+  const socket = connect({
+    port: (server.address() as AddressInfo).port, host: '127.0.0.1', servername: host, ca: authority.certificate,
+  })
   const verdict = await once(socket, 'secureConnect').then(() => 'trusted', ({ message }: Error) => message)
   socket.destroy()
   return verdict

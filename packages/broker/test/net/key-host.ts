@@ -24,7 +24,13 @@ export interface KeyHost {
   readonly seen: IncomingMessage[]
   readonly server: ReturnType<typeof createServer>
   /** A TLS connection through the relay, as a process in the jail opens it. */
-  open(options?: { readonly servername?: string; readonly ALPNProtocols?: string[]; readonly ca?: []; readonly rejectUnauthorized?: boolean; readonly to?: string }): Promise<TLSSocket>
+  open(options?: {
+    readonly servername?: string
+    readonly ALPNProtocols?: string[]
+    readonly ca?: []
+    readonly rejectUnauthorized?: boolean
+    readonly to?: string
+  }): Promise<TLSSocket>
   send(path: string, more?: Sent): Promise<Answer>
 }
 
@@ -47,18 +53,26 @@ export async function keyHost(
   const outside = createAuthority(['api.test', 'other.test'])
   if (isTrusted) trust(outside.certificate)
   const seen: IncomingMessage[] = []
-  const server = createServer({ SNICallback: (name, done) => done(null, outside.identityOf(name)) }, (request, response) => {
-    seen.push(request)
-    listener(request, response)
-  }).listen(0, '127.0.0.1')
+  const server = createServer(
+    { SNICallback: (name, done) => done(null, outside.identityOf(name)) },
+    (request, response) => {
+      seen.push(request)
+      listener(request, response)
+    },
+  ).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const host = `api.test:${port}`
   const [uses, lines]: [KeyUse[], string[]] = [[], []]
   const relay = await openRelay({
     hosts: [host, `other.test:${port}`, `127.0.0.1:${port}`], lookup: async () => ['127.0.0.1'],
-    keys: [{ name: 'TOKEN', value: KEY, host, header: 'Authorization', methods: ['GET', 'POST'], paths: ['/v1/**'], ...grant }],
-    onRefused: (refused) => lines.push(refused), onKeyFault: (line) => lines.push(line), onKeyUse: (use) => uses.push(use),
+    keys: [
+      {
+        name: 'TOKEN', value: KEY, host, header: 'Authorization', methods: ['GET', 'POST'], paths: ['/v1/**'], ...grant,
+      },
+    ],
+    onRefused: (refused) => lines.push(refused), onKeyFault: (line) => lines.push(line),
+    onKeyUse: (use) => uses.push(use),
   })
   onTestFinished(async () => {
     await relay.close()
@@ -69,7 +83,9 @@ export async function keyHost(
     const asked = httpRequest({ socketPath: join(relay.folder, RELAY_SOCKET), method: 'CONNECT', path: to })
     asked.end()
     const [, socket] = await once(asked, 'connect') as [IncomingMessage, Socket]
-    const secure = connectTls({ socket, servername: to.split(':')[0]!, ca: readFileSync(join(relay.folder, 'authority.pem')), ...options })
+    const secure = connectTls({
+      socket, servername: to.split(':')[0]!, ca: readFileSync(join(relay.folder, 'authority.pem')), ...options,
+    })
     await once(secure, 'secureConnect').catch((error: unknown) => {
       socket.destroy()
       throw error
@@ -102,10 +118,13 @@ export async function authorizedHost(
   const authority = createAuthority([name])
   trust(authority.certificate)
   const received: (string | undefined)[] = []
-  const server = createServer({ SNICallback: (asked, done) => done(null, authority.identityOf(asked)) }, ({ headers }, response) => {
-    received.push(headers.authorization)
-    response.setHeader('x-echo', headers.authorization ?? '').end(answer(headers.authorization))
-  }).listen(0, address)
+  const server = createServer(
+    { SNICallback: (asked, done) => done(null, authority.identityOf(asked)) },
+    ({ headers }, response) => {
+      received.push(headers.authorization)
+      response.setHeader('x-echo', headers.authorization ?? '').end(answer(headers.authorization))
+    },
+  ).listen(0, address)
   await once(server, 'listening')
   onTestFinished(() => {
     server.closeAllConnections()

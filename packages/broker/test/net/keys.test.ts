@@ -13,25 +13,36 @@ import { KEY, keyHost } from './key-host.ts'
 
 it('sends the key in its header, for its methods and paths, and records each use', async () => {
   const { send, seen, uses, lines, placeholder, host } = await keyHost((_, response) => void response.end('ok'))
-  expect(await send('/v1/ships?q=1', { headers: { authorization: `Bearer ${placeholder}` } })).toMatchObject({ status: 200, body: 'ok' })
-  expect(await send('/v1/group%2Fproject', { method: 'POST', headers: { Authorization: `token ${placeholder}` }, body: 'data' })).toMatchObject({ status: 200 })
+  expect(await send('/v1/ships?q=1', { headers: { authorization: `Bearer ${placeholder}` } })).toMatchObject({
+    status: 200, body: 'ok',
+  })
+  expect(
+    await send('/v1/group%2Fproject', {
+      method: 'POST', headers: { Authorization: `token ${placeholder}` }, body: 'data',
+    }),
+  ).toMatchObject({ status: 200 })
   const basic = (word: string) => `Basic ${Buffer.from(`me:${word}`).toString('base64')}`
   await send('/v1/basic', { headers: { authorization: basic(placeholder) } })
   expect(seen.map(({ headers, url }) => [url, headers.authorization, headers.host])).toEqual([
-    ['/v1/ships?q=1', `Bearer ${KEY}`, host], ['/v1/group%2Fproject', `token ${KEY}`, host], ['/v1/basic', basic(KEY), host],
+    ['/v1/ships?q=1', `Bearer ${KEY}`, host], ['/v1/group%2Fproject', `token ${KEY}`, host],
+    ['/v1/basic', basic(KEY), host],
   ])
   expect(uses).toEqual([
-    { key: 'TOKEN', host, method: 'GET', path: '/v1/ships' }, { key: 'TOKEN', host, method: 'POST', path: '/v1/group%2Fproject' },
+    { key: 'TOKEN', host, method: 'GET', path: '/v1/ships' },
+    { key: 'TOKEN', host, method: 'POST', path: '/v1/group%2Fproject' },
     { key: 'TOKEN', host, method: 'GET', path: '/v1/basic' },
   ])
   expect(lines).toEqual([])
 })
 
 it('leaves a placeholder as it is anywhere else, and reports it', async () => {
-  const { send, seen, uses, lines, placeholder } = await keyHost((request, response) => void text(request).then((body) => response.end(body)))
+  const { send, seen, uses, lines, placeholder } = await keyHost(
+    (request, response) => void text(request).then((body) => response.end(body)),
+  )
   const authorization = `Bearer ${placeholder}`
   const paths = [
-    '/v2/x', '/v1/../admin', '/v1/%2e%2e/admin', '/v1/..%2fadmin', '/v1/%252e%252e/admin', '/v1/..;/admin', '/v1/..%5cadmin', '/v1x',
+    '/v2/x', '/v1/../admin', '/v1/%2e%2e/admin', '/v1/..%2fadmin', '/v1/%252e%252e/admin', '/v1/..;/admin',
+    '/v1/..%5cadmin', '/v1x',
     '/v1/%25252e%25252e/%25252e%25252e',
   ]
   for (const path of paths) await send(path, { headers: { authorization } })
@@ -54,9 +65,12 @@ it('does not open connections to other hosts, and sends no key over http', async
   const { open, seen, uses, host, placeholder, relay } = await keyHost((_, response) => void response.end('ok'))
   const [, port] = host.split(':')
   // The authority of the jail is not the one of that host.
-  await expect(open({ to: `other.test:${port}` })).rejects.toMatchObject({ code: expect.stringMatching(/UNABLE_TO|SELF_SIGNED/) })
+  await expect(open({ to: `other.test:${port}` })).rejects.toMatchObject({
+    code: expect.stringMatching(/UNABLE_TO|SELF_SIGNED/),
+  })
   const asked = httpRequest({
-    socketPath: join(relay.folder, RELAY_SOCKET), path: `http://${host}/v1/x`, headers: { authorization: `Bearer ${placeholder}` },
+    socketPath: join(relay.folder, RELAY_SOCKET), path: `http://${host}/v1/x`,
+    headers: { authorization: `Bearer ${placeholder}` },
   })
   asked.on('error', () => undefined).end()
   await once(asked, 'response')
@@ -65,9 +79,13 @@ it('does not open connections to other hosts, and sends no key over http', async
 })
 
 it('serves its host only: not another name in TLS, in Host or in the request line, and no tunnel', async () => {
-  const { open, seen, host } = await keyHost((request, response) => void text(request).then((body) => response.end(`got ${body}`)))
+  const { open, seen, host } = await keyHost(
+    (request, response) => void text(request).then((body) => response.end(`got ${body}`)),
+  )
   for (const servername of ['other.test', '']) {
-    await expect(open({ servername, rejectUnauthorized: false }), servername).rejects.toMatchObject({ code: expect.any(String) })
+    await expect(open({ servername, rejectUnauthorized: false }), servername).rejects.toMatchObject({
+      code: expect.any(String),
+    })
   }
   const raw = async (bytes: string) => {
     const socket = await open()
@@ -106,15 +124,20 @@ const echo: RequestListener = ({ url, headers: { authorization = '' } }, respons
   setImmediate(() => response.end(body.slice(20)))
 }
 
-it.each(['/v1/split', '/v1/zip', '/v1/odd', '/v1/moved'])('removes the key from what the host returns: %s', async (path) => {
-  const { send, placeholder } = await keyHost(echo)
-  const answer = await send(path, { headers: { authorization: `Bearer ${placeholder}` } })
-  expect(JSON.stringify(answer)).not.toContain(KEY.slice(4, 20))
-  if (path === '/v1/odd') return void expect(answer).toMatchObject({ status: 502, body: expect.stringContaining('cannot be searched') })
-  expect(answer.headers['x-echo']).toBe('Bearer [REDACTED]')
-  if (path === '/v1/moved') expect(answer).toMatchObject({ status: 302, headers: { location: 'https://other.test/?a=1' } })
-  else expect(answer.body).toBe('<Bearer [REDACTED]>')
-})
+it.each(['/v1/split', '/v1/zip', '/v1/odd', '/v1/moved'])(
+  'removes the key from what the host returns: %s',
+  async (path) => {
+    const { send, placeholder } = await keyHost(echo)
+    const answer = await send(path, { headers: { authorization: `Bearer ${placeholder}` } })
+    expect(JSON.stringify(answer)).not.toContain(KEY.slice(4, 20))
+    if (path === '/v1/odd')
+      return void expect(answer).toMatchObject({ status: 502, body: expect.stringContaining('cannot be searched') })
+    expect(answer.headers['x-echo']).toBe('Bearer [REDACTED]')
+    if (path === '/v1/moved')
+      expect(answer).toMatchObject({ status: 302, headers: { location: 'https://other.test/?a=1' } })
+    else expect(answer.body).toBe('<Bearer [REDACTED]>')
+  },
+)
 
 it('refuses a host whose certificate is not trusted', async () => {
   const { send, seen, placeholder } = await keyHost((_, response) => void response.end('ok'), { isTrusted: false })
@@ -124,7 +147,9 @@ it('refuses a host whose certificate is not trusted', async () => {
 })
 
 it('passes events on as they come', async () => {
-  const { open, host } = await keyHost((_, response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: one\n\n'))
+  const { open, host } = await keyHost(
+    (_, response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: one\n\n'),
+  )
   const socket = await open()
   const asked = httpRequest({ path: '/v1/events', headers: { host }, createConnection: () => socket })
   asked.end()
@@ -139,7 +164,9 @@ it('passes many megabytes in both directions, and keeps little of it for a clien
   const size = thoroughly(40, 80) * 1024 * 1024
   const { open, host, send } = await keyHost((request, response) => void request.pipe(response))
   const socket = await open()
-  const asked = httpRequest({ method: 'POST', path: '/v1/big', headers: { host, 'content-length': size }, createConnection: () => socket })
+  const asked = httpRequest({
+    method: 'POST', path: '/v1/big', headers: { host, 'content-length': size }, createConnection: () => socket,
+  })
   const part = Buffer.alloc(64 * 1024, 'a line of text\n')
   let sent = 0
   const sending = (async () => {
@@ -165,11 +192,17 @@ it('connects websockets, with the key in the handshake and without it in message
   let extensions: string | undefined = 'unset'
   server.on('upgrade', ({ headers }, socket: Duplex) => {
     extensions = headers['sec-websocket-extensions']
-    const accept = createHash('sha1').update(`${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+    const accept = createHash('sha1')
+      .update(`${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest('base64')
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: ${accept}\r\n\r\n`)
     // What the client sends comes back, after the key in two frames of one message.
     const said = Buffer.from(headers.authorization!)
-    socket.write(Buffer.concat([Buffer.from([0x01, 20]), said.subarray(0, 20), Buffer.from([0x80, said.length - 20]), said.subarray(20)]))
+    socket.write(
+      Buffer.concat([
+        Buffer.from([0x01, 20]), said.subarray(0, 20), Buffer.from([0x80, said.length - 20]), said.subarray(20),
+      ]),
+    )
     socket.on('data', (masked: Buffer) => socket.write(Buffer.concat([Buffer.from([0x81, masked.length]), masked])))
     socket.on('error', () => undefined)
   })
@@ -205,23 +238,35 @@ it('speaks HTTP/1.1 with clients that prefer HTTP/2, and reports those that spea
   const socket = await open({ ALPNProtocols: ['h2', 'http/1.1'] })
   expect(socket.alpnProtocol).toBe('http/1.1')
   socket.destroy()
-  await expect(open({ ALPNProtocols: ['h2'] })).rejects.toMatchObject({ code: 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL' })
+  await expect(open({ ALPNProtocols: ['h2'] })).rejects.toMatchObject({
+    code: 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL',
+  })
   expect(lines).toContainEqual(expect.stringContaining(`A client speaks h2 to ${host} only`))
 })
 
 it('reports a client that does not trust the authority', async () => {
   const { open, lines, host } = await keyHost((_, response) => void response.end())
   await expect(open({ ca: [] })).rejects.toMatchObject({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
-  await expect.poll(() => lines).toEqual([expect.stringContaining(`A client closed its connection to ${host} before a request.`)])
+  await expect
+    .poll(() => lines)
+    .toEqual([expect.stringContaining(`A client closed its connection to ${host} before a request.`)])
 })
 
 it('makes an authority for its hosts only, anew with each start', async () => {
-  const [one, other] = [await keyHost((_, response) => void response.end()), await keyHost((_, response) => void response.end())]
-  const [first, second] = [one, other].map(({ relay }) => new X509Certificate(readFileSync(join(relay.folder, 'authority.pem'))))
+  const [one, other] = [
+    await keyHost((_, response) => void response.end()), await keyHost((_, response) => void response.end()),
+  ]
+  const [first, second] = [one, other].map(
+    ({ relay }) => new X509Certificate(readFileSync(join(relay.folder, 'authority.pem'))),
+  )
   expect(first!.ca).toBe(true)
   expect(first!.fingerprint256).not.toBe(second!.fingerprint256)
   expect(one.placeholder).not.toBe(other.placeholder)
   const variables = one.relay.variables('/inside')
-  expect(variables).toMatchObject({ NODE_EXTRA_CA_CERTS: '/inside/authority.pem', SSL_CERT_FILE: '/inside/authorities.pem' })
-  expect(readFileSync(join(one.relay.folder, 'authorities.pem'), 'utf8').split('BEGIN CERTIFICATE').length).toBeGreaterThan(10)
+  expect(variables).toMatchObject({
+    NODE_EXTRA_CA_CERTS: '/inside/authority.pem', SSL_CERT_FILE: '/inside/authorities.pem',
+  })
+  expect(
+    readFileSync(join(one.relay.folder, 'authorities.pem'), 'utf8').split('BEGIN CERTIFICATE').length,
+  ).toBeGreaterThan(10)
 })

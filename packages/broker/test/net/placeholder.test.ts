@@ -15,9 +15,15 @@ it.each([
 })
 
 it('keeps no word of a pass phrase', () => {
-  expect(Array.from({ length: 5 }, () => placeholderFor('TOKEN', 'blue-horse-battery-staple')).filter((one) => one.startsWith('blue-'))).not.toHaveLength(5)
+  expect(
+    Array.from({ length: 5 }, () => placeholderFor('TOKEN', 'blue-horse-battery-staple')).filter((one) =>
+      one.startsWith('blue-'),
+    ),
+  ).not.toHaveLength(5)
 })
 
-it.each(['short', 'a b c d e f g h', 'line\nbreak1234', '--------------', 'ghp_abc', 'é'.repeat(20), 'a'.repeat(5_000)])('refuses %j', (value) => {
+it.each([
+  'short', 'a b c d e f g h', 'line\nbreak1234', '--------------', 'ghp_abc', 'é'.repeat(20), 'a'.repeat(5_000),
+])('refuses %j', (value) => {
   expect(() => placeholderFor('TOKEN', value)).toThrow(expect.objectContaining({ code: 'CapabilityUnavailable' }))
 })

@@ -18,12 +18,15 @@ beforeEach(async () => {
   lookups = []
   service = createServer((incoming, response) => {
     seen.push(incoming)
-    void text(incoming).then((body) => response.setHeader('x-own', 'kept').end(`${incoming.method} ${incoming.url} ${body}`))
+    void text(incoming).then((body) =>
+      response.setHeader('x-own', 'kept').end(`${incoming.method} ${incoming.url} ${body}`),
+    )
   }).listen(0, '127.0.0.1')
   await new Promise((resolve) => service.once('listening', resolve))
   port = (service.address() as AddressInfo).port
   relay = await openRelay({
-    hosts: [`api.test:${port}`, `rebind.test:${port}`, `127.0.0.1:${port}`, '*.wide.test'], onRefused: (line) => refused.push(line),
+    hosts: [`api.test:${port}`, `rebind.test:${port}`, `127.0.0.1:${port}`, '*.wide.test'],
+    onRefused: (line) => refused.push(line),
     async lookup(host) {
       lookups.push(host)
       return host === 'rebind.test' ? ['127.0.0.1', '169.254.169.254'] : ['127.0.0.1']
@@ -38,15 +41,23 @@ afterEach(async () => {
 const socketPath = () => join(relay.folder, RELAY_SOCKET)
 const send = (path: string, more: { method?: string; headers?: Record<string, string>; body?: string } = {}) =>
   new Promise<{ status: number; body: string; headers: IncomingMessage['headers'] }>((resolve, reject) => {
-    const outgoing = request({ socketPath: socketPath(), path, method: more.method ?? 'GET', headers: more.headers ?? {} }, (response) => {
-      void text(response).then((body) => resolve({ status: response.statusCode!, body, headers: response.headers }))
-    }).on('error', reject)
+    const outgoing = request(
+      { socketPath: socketPath(), path, method: more.method ?? 'GET', headers: more.headers ?? {} },
+      (response) => {
+        void text(response).then((body) => resolve({ status: response.statusCode!, body, headers: response.headers }))
+      },
+    ).on('error', reject)
     outgoing.end(more.body)
   })
 const raw = (bytes: string) => new Promise<string>((resolve) => {
   const socket = connect(socketPath(), () => socket.write(bytes))
   let received = ''
-  socket.on('data', (chunk) => { received += String(chunk) }).on('close', () => resolve(received)).on('error', () => undefined)
+  socket
+    .on('data', (chunk) => {
+      received += String(chunk)
+    })
+    .on('close', () => resolve(received))
+    .on('error', () => undefined)
 })
 
 it('forwards requests to granted hosts, with a name that is resolved once, and without headers for proxies', async () => {
@@ -59,19 +70,24 @@ it('forwards requests to granted hosts, with a name that is resolved once, and w
 })
 
 it('opens a tunnel to granted hosts', async () => {
-  const answer = await raw(`CONNECT api.test:${port} HTTP/1.1\r\nhost: x\r\n\r\nGET /inner HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`)
+  const answer = await raw(
+    `CONNECT api.test:${port} HTTP/1.1\r\nhost: x\r\n\r\nGET /inner HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`,
+  )
   expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*GET \/inner/)
 })
 
 it('refuses other hosts, ports, addresses and schemes, and reports each host once', async () => {
   const urls = [
-    'http://other.test/', `http://api.test:${port + 1}/`, 'http://169.254.169.254/latest', `http://rebind.test:${port}/`, 'http://a.wide.test/',
-    `https://api.test:${port}/`, `ftp://api.test:${port}/`, `http://me:word@api.test:${port}/`, '/path', `http://[::1]:${port}/`,
+    'http://other.test/', `http://api.test:${port + 1}/`, 'http://169.254.169.254/latest',
+    `http://rebind.test:${port}/`, 'http://a.wide.test/', `https://api.test:${port}/`, `ftp://api.test:${port}/`,
+    `http://me:word@api.test:${port}/`, '/path', `http://[::1]:${port}/`,
   ]
   const statuses = await Promise.all([...urls, urls[0]!].map(async (url) => (await send(url)).status))
   expect(statuses).toEqual(statuses.map(() => 403))
   expect(refused.filter((line) => line.includes('other.test'))).toHaveLength(1)
-  for (const target of ['other.test:443', `rebind.test:${port}`, '169.254.169.254:80', `127.0.0.1:${port + 1}`, 'a b']) {
+  for (const target of [
+    'other.test:443', `rebind.test:${port}`, '169.254.169.254:80', `127.0.0.1:${port + 1}`, 'a b',
+  ]) {
     expect(await raw(`CONNECT ${target} HTTP/1.1\r\nhost: x\r\n\r\n`)).toMatch(/^HTTP\/1\.1 40[03] /)
   }
   expect(seen).toEqual([])

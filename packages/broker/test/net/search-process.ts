@@ -5,20 +5,35 @@ import { join } from 'node:path'
 export function descendants(root: number): readonly number[] {
   const parents = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
     try {
-      return [[Number(name), Number(readFileSync(`/proc/${name}/stat`, 'latin1').replace(/^.*\) /s, '').split(' ')[1])] as const]
+      return [
+        [
+          Number(name),
+          Number(
+            readFileSync(`/proc/${name}/stat`, 'latin1')
+              .replace(/^.*\) /s, '')
+              .split(' ')[1],
+          ),
+        ] as const,
+      ]
     } catch {
       // It has ended.
       return []
     }
   })
-  const below = (pid: number): readonly number[] => [pid, ...parents.filter(([, parent]) => parent === pid).flatMap(([one]) => below(one))]
+  const below = (pid: number): readonly number[] => [
+    pid, ...parents.filter(([, parent]) => parent === pid).flatMap(([one]) => below(one)),
+  ]
   return below(root)
 }
 
 /** For each of the texts, where a process has it: in its memory, environment, command line or files of the folders. */
-export function placesOf(pid: number, texts: readonly Buffer[], folders: readonly string[]): readonly (readonly string[])[] {
+export function placesOf(
+  pid: number, texts: readonly Buffer[], folders: readonly string[],
+): readonly (readonly string[])[] {
   const files = folders.flatMap((folder) => filesIn(join(`/proc/${pid}/root`, folder)))
-  const contents = [`/proc/${pid}/environ`, `/proc/${pid}/cmdline`, ...files].map((file) => [file, readFileSync(file)] as const)
+  const contents = [`/proc/${pid}/environ`, `/proc/${pid}/cmdline`, ...files].map(
+    (file) => [file, readFileSync(file)] as const,
+  )
   const inMemory = new Set<Buffer>()
   const memory = openSync(`/proc/${pid}/mem`, 'r')
   for (const [from, to] of regionsOf(pid)) searchIn(memory, from, to, texts, inMemory)
@@ -56,7 +71,9 @@ function searchIn(memory: number, from: bigint, to: bigint, texts: readonly Buff
 
 const filesIn = (folder: string): readonly string[] => {
   try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)).filter((file) => statSync(file).isFile())
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(folder, name))
+      .filter((file) => statSync(file).isFile())
   } catch {
     return []
   }

@@ -83,7 +83,9 @@ describe('a request with a handle in a header', () => {
     const { net, handle } = await fetching(server)
     const response = await net.fetch(`${server.base}/p?key=${handle}&x=1`)
     expect(server.requests[0]!.url).toBe(`/p?key=${encodeURIComponent(SECRET)}&x=1`)
-    expect([response.url, await response.text()]).toEqual([`${server.base}/p?key=${handle}&x=1`, `/p?key=${REDACTED}&x=1`])
+    expect([response.url, await response.text()]).toEqual([
+      `${server.base}/p?key=${handle}&x=1`, `/p?key=${REDACTED}&x=1`,
+    ])
     const other = await serve(echo)
     const { net: elsewhere, handle: foreign } = await fetching(server, other)
     expect(await codeOf(elsewhere.fetch(`${other.base}/?key=${foreign}`))).toBe('CapabilityDenied')

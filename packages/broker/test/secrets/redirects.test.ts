@@ -40,8 +40,12 @@ describe('a redirect with the value of a secret', () => {
 
   it('goes to every host of the secret, and on from there without the value', async () => {
     const other = await serve(answer)
-    const second = await serve((request, response) =>
-      void response.writeHead(302, { location: request.url!.startsWith('/bare') ? `${other.base}/end` : '/bare' }).end())
+    const second = await serve(
+      (request, response) =>
+        void response
+          .writeHead(302, { location: request.url!.startsWith('/bare') ? `${other.base}/end` : '/bare' })
+          .end(),
+    )
     const mine = await serve(moved(() => second.base))
     const { net, handle } = await fetching([mine, second], [mine, second, other])
     const response = await net.fetch(`${mine.base}/?key=${handle}`)

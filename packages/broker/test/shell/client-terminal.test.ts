@@ -28,7 +28,8 @@ it('gets the checked program, its arguments and the real folder', async () => {
 })
 
 it.each([
-  ['only reads', {}, { wall: 'look' as const }], ['is quiet', {}, { quiet: true }], ['has an input', { input: 'x' }, {}],
+  ['only reads', {}, { wall: 'look' as const }], ['is quiet', {}, { quiet: true }],
+  ['has an input', { input: 'x' }, {}],
   ['writes into nothing', { stdout: 'nothing' as const }, {}],
 ])('gets no command that %s', async (_, stage, options) => {
   const { shell, commands } = open(async () => ENDED)
@@ -49,15 +50,21 @@ it('gets no pipe, no command of a tool with a restricted environment, and none t
   const restricted = open(async () => ENDED, { shell: [{ cmd: 'echo', args: [{ wildcard: true }] }] })
   expect(await restricted.shell.pipe([{ cmd: 'echo', args: ['x'] }])).toMatchObject({ stdout: 'x\n' })
   await expect(restricted.shell.pipe([{ cmd: 'cat' }])).rejects.toMatchObject({ code: 'CapabilityDenied' })
-  await expect(open(async () => ENDED).shell.pipe([{ cmd: 'echo' }], { cwd: '/etc' })).rejects.toMatchObject({ code: 'CapabilityDenied' })
+  await expect(open(async () => ENDED).shell.pipe([{ cmd: 'echo' }], { cwd: '/etc' })).rejects.toMatchObject({
+    code: 'CapabilityDenied',
+  })
   expect([...one.commands, ...restricted.commands]).toEqual([])
 })
 
 it('is stopped when the time is over, and its output counts', async () => {
   const { shell } = open((_, { signal }) => new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve({ exitCode: null, signal: 'SIGTERM', output: 'half', truncated: false }))
+    signal.addEventListener('abort', () =>
+      resolve({ exitCode: null, signal: 'SIGTERM', output: 'half', truncated: false }),
+    )
   }))
-  expect(await shell.pipe([{ cmd: 'sleep', args: ['60'] }], { timeoutMs: 10 })).toMatchObject({ timedOut: true, stdout: 'half' })
+  expect(await shell.pipe([{ cmd: 'sleep', args: ['60'] }], { timeoutMs: 10 })).toMatchObject({
+    timedOut: true, stdout: 'half',
+  })
 })
 
 it('is stopped when the call is cancelled, at once', async () => {

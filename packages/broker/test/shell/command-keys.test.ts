@@ -47,7 +47,8 @@ const USER = `
   const answer = await fetch(process.argv[1], { headers: { authorization: 'Bearer ' + GH_TOKEN } })
   process.stdout.write(JSON.stringify({ held: GH_TOKEN, body: await answer.text(), folders: [HOME, NODE_EXTRA_CA_CERTS] }))
 `
-const asNode = (url: string, more = ''): string => `node --input-type=module -e '${(USER + more).replaceAll("'", "'\\''")}' ${url}`
+const asNode = (url: string, more = ''): string =>
+  `node --input-type=module -e '${(USER + more).replaceAll("'", "'\\''")}' ${url}`
 const SHOW = 'echo "[$GH_TOKEN] [$SSL_CERT_FILE] [$NODE_EXTRA_CA_CERTS]"'
 
 interface Said {
@@ -60,7 +61,10 @@ describe('a key of commands', { ...WALLS, ...runsIf(network, 'needs a network of
   it('is sent for a command that reaches its host, and a placeholder that is new each time is all it has', async () => {
     const { host, received } = await authorizedHost('localhost')
     const wall = { wall: 'work', hosts: [host], keys: ['GH_TOKEN'] } as const
-    const runs = [attempt(asNode(`https://${host}/v1/me`), { wall, host }), attempt(asNode(`https://${host}/v1/me`), { wall, host })]
+    const runs = [
+      attempt(asNode(`https://${host}/v1/me`), { wall, host }),
+      attempt(asNode(`https://${host}/v1/me`), { wall, host }),
+    ]
     const said = await Promise.all(runs.map(async ({ result }) => {
       const { stdout, stderr } = await result
       expect(stderr).toBe('')
@@ -73,7 +77,9 @@ describe('a key of commands', { ...WALLS, ...runsIf(network, 'needs a network of
       expect(held).not.toBe(KEY)
     }
     expect(said[0]!.held).not.toBe(said[1]!.held)
-    expect(runs.map(({ uses }) => uses)).toEqual([1, 2].map(() => [{ key: 'GH_TOKEN', host, method: 'GET', path: '/v1/me' }]))
+    expect(runs.map(({ uses }) => uses)).toEqual(
+      [1, 2].map(() => [{ key: 'GH_TOKEN', host, method: 'GET', path: '/v1/me' }]),
+    )
   })
 
   it('is used by curl', runsIf(existsSync('/usr/bin/curl'), 'needs curl'), async () => {
@@ -102,9 +108,13 @@ describe('a key of commands', { ...WALLS, ...runsIf(network, 'needs a network of
       writeFileSync('said', JSON.stringify({ held: GH_TOKEN, folders: [HOME, NODE_EXTRA_CA_CERTS] }))
       writeFileSync('ready', '')
       setInterval(() => { if (existsSync('go')) process.exit() }, 20)`
-    const { result } = attempt(asNode(`https://${host}/v1/me`, wait), { wall: { wall: 'work', hosts: [host], keys: ['GH_TOKEN'] }, host })
+    const { result } = attempt(asNode(`https://${host}/v1/me`, wait), {
+      wall: { wall: 'work', hosts: [host], keys: ['GH_TOKEN'] }, host,
+    })
     await expect.poll(() => existsSync(join(setup.workspace, 'ready'))).toBe(true)
-    const { held, folders: [home, certificate] } = JSON.parse(readFileSync(join(setup.workspace, 'said'), 'utf8')) as Said
+    const {
+      held, folders: [home, certificate],
+    } = JSON.parse(readFileSync(join(setup.workspace, 'said'), 'utf8')) as Said
     const processes = descendants(process.pid).filter((pid) => pid !== process.pid)
     const texts = [KEY, KEY.slice(4, 24), held].map((text) => Buffer.from(text))
     const places = processes.map((pid) => placesOf(pid, texts, [home!, dirname(certificate!), setup.workspace]))
@@ -141,7 +151,11 @@ describe('a key of commands', { ...WALLS, ...runsIf(network, 'needs a network of
   })
 })
 
-it('is not for a command that has no network of its own', { ...WALLS, ...runsIf(!network && has('Linux'), 'commands have one here') }, async () => {
-  const wall = { wall: 'work', hosts: ['localhost:1'], keys: ['GH_TOKEN'] } as const
-  expect(await attempt(SHOW, { wall, host: 'localhost:1' }).result).toMatchObject({ stdout: '[] [] []\n' })
-})
+it(
+  'is not for a command that has no network of its own',
+  { ...WALLS, ...runsIf(!network && has('Linux'), 'commands have one here') },
+  async () => {
+    const wall = { wall: 'work', hosts: ['localhost:1'], keys: ['GH_TOKEN'] } as const
+    expect(await attempt(SHOW, { wall, host: 'localhost:1' }).result).toMatchObject({ stdout: '[] [] []\n' })
+  },
+)

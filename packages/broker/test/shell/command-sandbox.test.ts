@@ -224,7 +224,10 @@ it('holds the folders above a store, without uncovering credentials there', asyn
     workspace, home, executables: new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([])),
     folders: { storeFiles: [join(home, 'a.db'), join(home, 'a.db-')] },
   })
-  const mounts = (await prefix(sandbox, 'work')).join(' ').match(/--(?:bind|tmpfs|ro-bind-try) \/\S+/g)!.filter((mount) => mount.includes(workspace))
+  const mounts = (await prefix(sandbox, 'work'))
+    .join(' ')
+    .match(/--(?:bind|tmpfs|ro-bind-try) \/\S+/g)!
+    .filter((mount) => mount.includes(workspace))
   expect(mounts).toEqual([
     ...[workspace, join(workspace, 'homes'), home].map((path) => `--bind ${path}`), `--tmpfs ${join(home, '.ssh')}`,
     ...['a.db', 'a.db-wal'].map((name) => `--ro-bind-try ${join(home, name)}`),

@@ -1,5 +1,6 @@
 import {
-  appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
+  appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
+  symlinkSync, writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -171,7 +172,9 @@ describe('programs in a home', needs('bubblewrap'), () => {
     file(join(home, '.local/share/keyring'), 'secret')
     file(join(home, folder === 'link' ? 'tool' : folder, 'tool'), '#!/bin/sh\n', 0o755)
     symlinkSync('.', join(home, 'link'))
-    const { stdout } = await run('look', `cat ${home}/secret.txt ${home}/.local/share/keyring`, { operator: operatorOf(home, folder) })
+    const { stdout } = await run('look', `cat ${home}/secret.txt ${home}/.local/share/keyring`, {
+      operator: operatorOf(home, folder),
+    })
     expect(stdout).toBe('')
   })
 
@@ -187,7 +190,9 @@ describe('programs in a home', needs('bubblewrap'), () => {
     const home = homeWithNode()
     const seen = async (...names: readonly string[]) => {
       const operator = { ...operatorOf(home), read: names.map((name) => join(home, name)) }
-      const { stdout } = await run('work', `cd ${home} && cat secret.txt .ssh/id_rsa; echo x >> secret.txt`, { operator })
+      const { stdout } = await run('work', `cd ${home} && cat secret.txt .ssh/id_rsa; echo x >> secret.txt`, {
+        operator,
+      })
       return stdout
     }
     expect([await seen('.'), await seen('secret.txt'), await seen('.ssh'), await seen('missing')])
@@ -201,7 +206,8 @@ describe('programs in a home', needs('bubblewrap'), () => {
     file(join(home, '.config/token'), 'secret')
     const { path, env } = operatorOf(home)
     const operator = { path, env: { ...env, NODE_EXTRA_CA_CERTS: certificate, SSL_CERT_DIR: `${home}:/nowhere` } }
-    expect((await run('look', `cat "$NODE_EXTRA_CA_CERTS" ${home}/.config/token ${home}/secret.txt`, { operator })).stdout)
-      .toBe('certificate')
+    expect(
+      (await run('look', `cat "$NODE_EXTRA_CA_CERTS" ${home}/.config/token ${home}/secret.txt`, { operator })).stdout,
+    ).toBe('certificate')
   })
 })

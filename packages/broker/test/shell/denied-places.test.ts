@@ -15,7 +15,8 @@ beforeEach(async () => {
   setup = new ShellSetup()
   mkdirSync(inWorkspace('keys/deep'), { recursive: true })
   mkdirSync(inWorkspace('src'))
-  for (const file of ['keys/deep/k', 'src/.secret', 'src/a', 'b']) writeFileSync(inWorkspace(file), `content of ${file}\n`)
+  for (const file of ['keys/deep/k', 'src/.secret', 'src/a', 'b'])
+    writeFileSync(inWorkspace(file), `content of ${file}\n`)
 })
 afterAll(() => setup.clear())
 
@@ -32,24 +33,32 @@ const READ_ALL = 'for path in keys/deep/k src/.secret src/a b link; do cat $path
 const hidden = () => [denies('fs.read', inWorkspace('keys')), denies('fs.read', inWorkspace('**/.secret'))]
 
 describe('a command', WALLS, () => {
-  it('that only reads sees the entries beside a denied one, also where a link leads to that', needs('Linux'), async () => {
-    symlinkSync('src/.secret', inWorkspace('link'))
-    const { stdout } = await run('look', READ_ALL, hidden())
-    expect(stdout).toBe('content of src/a\ncontent of b\n')
-  })
+  it(
+    'that only reads sees the entries beside a denied one, also where a link leads to that', needs('Linux'),
+    async () => {
+      symlinkSync('src/.secret', inWorkspace('link'))
+      const { stdout } = await run('look', READ_ALL, hidden())
+      expect(stdout).toBe('content of src/a\ncontent of b\n')
+    },
+  )
 
-  it('that writes sees them where bubblewrap works, and is refused elsewhere with the reason', needs('Linux'), async () => {
-    const script = `${READ_ALL}; echo new > made; mv keys moved; cat moved/deep/k; rm -f src/.secret; mv src away; cat away/.secret`
-    const running = run('work', script, hidden())
-    if (!has('bubblewrap')) {
-      expect(await refusalOf(running)).toMatch(/^RuleDenied: The command was not run: the rule "fs\.read .*" denies files, and without bubblewrap a command that writes cannot be kept from/)
-      expect(existsSync(inWorkspace('made'))).toBe(false)
-      return
-    }
-    expect((await running).stdout).toBe('content of src/a\ncontent of b\n')
-    expect(readFileSync(inWorkspace('made'), 'utf8')).toBe('new\n')
-    expect(readFileSync(inWorkspace('src/.secret'), 'utf8')).toBe('content of src/.secret\n')
-  })
+  it(
+    'that writes sees them where bubblewrap works, and is refused elsewhere with the reason', needs('Linux'),
+    async () => {
+      const script = `${READ_ALL}; echo new > made; mv keys moved; cat moved/deep/k; rm -f src/.secret; mv src away; cat away/.secret`
+      const running = run('work', script, hidden())
+      if (!has('bubblewrap')) {
+        expect(await refusalOf(running)).toMatch(
+          /^RuleDenied: The command was not run: the rule "fs\.read .*" denies files, and without bubblewrap a command that writes cannot be kept from/,
+        )
+        expect(existsSync(inWorkspace('made'))).toBe(false)
+        return
+      }
+      expect((await running).stdout).toBe('content of src/a\ncontent of b\n')
+      expect(readFileSync(inWorkspace('made'), 'utf8')).toBe('new\n')
+      expect(readFileSync(inWorkspace('src/.secret'), 'utf8')).toBe('content of src/.secret\n')
+    },
+  )
 
   it('runs where nothing that exists is denied', needs('Linux'), async () => {
     const { stdout } = await run('work', 'cat b > made; cat made', [denies('fs.read', inWorkspace('**/.env'))])
@@ -68,14 +77,20 @@ describe('a command', WALLS, () => {
 
   it('does not see settings of the system that a rule names', needs('Linux'), async () => {
     for (const kind of ['look', 'work'] as const) {
-      const { stdout } = await run(kind, 'cat /etc/passwd; head -c 0 /etc/group && echo seen', [denies('fs.read', '/etc/passwd')])
+      const { stdout } = await run(kind, 'cat /etc/passwd; head -c 0 /etc/group && echo seen', [
+        denies('fs.read', '/etc/passwd'),
+      ])
       expect(stdout, kind).toBe('seen\n')
-      expect((await run(kind, 'cat /etc/passwd /etc/group; echo ran', [denies('fs.read', '/etc')])).stdout, kind).toBe('ran\n')
+      expect((await run(kind, 'cat /etc/passwd /etc/group; echo ran', [denies('fs.read', '/etc')])).stdout, kind).toBe(
+        'ran\n',
+      )
     }
   })
 
   it('does not run without a wall', async () => {
-    expect(await refusalOf(run('open', 'cat b', hidden()))).toMatch(/^RuleDenied: .*the command would run without a wall/)
+    expect(await refusalOf(run('open', 'cat b', hidden()))).toMatch(
+      /^RuleDenied: .*the command would run without a wall/,
+    )
   })
 
   it('does not get the whole network where a rule denies a host', async () => {

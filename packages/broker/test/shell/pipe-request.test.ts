@@ -35,7 +35,8 @@ describe('a pipe request', () => {
     const [one, two] = [{ cmd: 'ls', args: [] }, { cmd: 'cat', args: ['a'] }]
     const asOf = (as: Json) => readPipeRequest([[{ ...CAT, as }]]).stages[0]!.as
     expect([asOf([one, two]), asOf(one), asOf(null)]).toEqual([[one, two], [one], undefined])
-    for (const as of [[], 'ls', [one, 'ls'], Array.from({ length: 301 }, () => one)]) expect(() => asOf(as)).toThrow('The pipe is invalid')
+    for (const as of [[], 'ls', [one, 'ls'], Array.from({ length: 301 }, () => one)])
+      expect(() => asOf(as)).toThrow('The pipe is invalid')
   })
 
   it('may reach the limits of commands and time', () => {

@@ -29,7 +29,9 @@ it('has the folders of a PATH, those that links in them lead to, and packages of
     'node/bin', 'node/lib/node_modules', 'node/lib/node_modules/npm/bin', 'node/lib/node_modules/npm/lib/node_modules',
   ])
   expect(await found(['.local/bin', 'missing'])).toEqual(['.local/bin', '.local/lib/node_modules', 'apps/x'])
-  expect(await found(['current/bin'])).toEqual(expect.arrayContaining(['current/bin', 'current/lib/node_modules', 'node/bin']))
+  expect(await found(['current/bin'])).toEqual(
+    expect.arrayContaining(['current/bin', 'current/lib/node_modules', 'node/bin']),
+  )
 })
 
 it('has no folder that tools can write, also through links', async () => {
@@ -51,9 +53,10 @@ it('has no folder of a file that is not a program', async () => {
 })
 
 it.each([
-  ['/', true], ['/home', true], ['/home/u', true], ['/home/u/.local', true], ['/root', true], ['/Users/u', true], ['/tmp', true],
-  ['/proc/self', true], ['/etc/alternatives', true], ['/data', true], ['/data/u', true], ['/data/u/.local', true],
-  ['/home/u/bin', false], ['/home/u/.local/bin', false], ['/opt/node/bin', false], ['/data/u/bin', false], ['/tmp/x/bin', false],
+  ['/', true], ['/home', true], ['/home/u', true], ['/home/u/.local', true], ['/root', true], ['/Users/u', true],
+  ['/tmp', true], ['/proc/self', true], ['/etc/alternatives', true], ['/data', true], ['/data/u', true],
+  ['/data/u/.local', true], ['/home/u/bin', false], ['/home/u/.local/bin', false], ['/opt/node/bin', false],
+  ['/data/u/bin', false], ['/tmp/x/bin', false],
 ])('knows whether %s is more than a folder of programs: %s', (folder, isWhole) => {
   expect(isWholeHome(folder, '/data/u')).toBe(isWhole)
 })

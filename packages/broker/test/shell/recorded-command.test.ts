@@ -2,8 +2,11 @@ import { expect, it } from 'vitest'
 import type { FileReplacement, FileState, RecordedFile } from '@bulkhead/contract'
 import { ownParts } from '../../src/shell/recorded-command.ts'
 
-const state = (digest: string): FileState => digest === '-' ? { kind: 'absent' } : { kind: 'file', digest, size: 1, mode: 0o644 }
-const change = ([before, after]: string): FileReplacement => ({ path: '/a', before: state(before!), after: state(after!) })
+const state = (digest: string): FileState =>
+  digest === '-' ? { kind: 'absent' } : { kind: 'file', digest, size: 1, mode: 0o644 }
+const change = ([before, after]: string): FileReplacement => ({
+  path: '/a', before: state(before!), after: state(after!),
+})
 const digestOf = (one: FileState): string => one.kind === 'file' ? one.digest! : '-'
 
 it.each([

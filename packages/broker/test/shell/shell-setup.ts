@@ -44,7 +44,9 @@ export class ShellSetup {
 
   /** Every command, and the files of the workspace. */
   everything(): Partial<Power> {
-    return { shell: [{ cmd: ANY_COMMAND, args: [{ rest: true }] }], fs: { read: [this.workspace], write: [this.workspace] } }
+    return {
+      shell: [{ cmd: ANY_COMMAND, args: [{ rest: true }] }], fs: { read: [this.workspace], write: [this.workspace] },
+    }
   }
 
   /** Installs a script as a command. */
@@ -69,7 +71,9 @@ export class ShellSetup {
   open(grant: Partial<Power>, options: Partial<ShellOptions> = {}, call: Partial<OpenCall> = {}): OpenedShell {
     const tool: CompartmentTool = { name: 'tester', grant: { ...NO_GRANT, ...grant }, inputSchema: {}, requires: {} }
     const path = [this.bin, '/usr/bin', '/bin']
-    const capability = shellCapability({ workspace: this.workspace, tools: [tool], path, choosesWalls: true, ...options })
+    const capability = shellCapability({
+      workspace: this.workspace, tools: [tool], path, choosesWalls: true, ...options,
+    })
     this.#opened.push(capability)
     const updates: Json[] = []
     const controller = new AbortController()

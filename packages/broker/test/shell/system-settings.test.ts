@@ -22,9 +22,11 @@ const covered = () => settingsMounts(settings)
 it('covers secrets, by their names, their permissions and their content', () => {
   const KEY = '-----BEGIN PRIVATE KEY-----'
   for (const name of [
-    'passwd', 'hosts', 'ssl/openssl.cnf', 'ssl/certs/ca.crt', 'app/app.pem', 'shadow', 'shadow-', 'gshadow', 'ssh/sshd_config',
-    'ssl/private/server.crt', 'app/tls.key', 'app/ssh_host_rsa_key', 'app/ssh_host_rsa_key.pub', 'krb5.keytab',
-  ]) file(name)
+    'passwd', 'hosts', 'ssl/openssl.cnf', 'ssl/certs/ca.crt', 'app/app.pem', 'shadow', 'shadow-', 'gshadow',
+    'ssh/sshd_config', 'ssl/private/server.crt', 'app/tls.key', 'app/ssh_host_rsa_key', 'app/ssh_host_rsa_key.pub',
+    'krb5.keytab',
+  ])
+    file(name)
   file('app/password', 0o640)
   file('app/both.pem', 0o644, `certificate\n${KEY}\n`)
   file('vpn/office', 0o644)

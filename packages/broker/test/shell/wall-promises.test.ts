@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import {
-  copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync,
+  copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync,
+  writeFileSync,
 } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Server } from 'node:net'
@@ -111,10 +112,13 @@ describe('what look hides in the workspace', WALLED, () => {
 
   it('is every file with credentials or variables, at any depth, also if it is new', async () => {
     const look = async () => (await run('find . -type f | sort; grep -rsh hidden . ; cat .env', { wall: 'look' }))
-    hide('.env.local', 'a/b/.ENV', 'a/.ssh/id_rsa', 'node_modules/p/.npmrc', 'a/.config/gh/hosts.yml', 'a/.config/other')
+    hide(
+      '.env.local', 'a/b/.ENV', 'a/.ssh/id_rsa', 'node_modules/p/.npmrc', 'a/.config/gh/hosts.yml', 'a/.config/other',
+    )
     const names = hasMounts ? [] : ['./a/.config/gh/hosts.yml', './a/.ssh/id_rsa']
     expect((await look()).stdout.split('\n')).toEqual([
-      ...['./.env.local', './a/.config/other', './a/b/.ENV', './node_modules/p/.npmrc', ...names].toSorted(), 'hidden', '',
+      ...['./.env.local', './a/.config/other', './a/b/.ENV', './node_modules/p/.npmrc', ...names].toSorted(), 'hidden',
+      '',
     ])
     hide('.env')
     expect(await look()).toMatchObject({ stderr: expect.stringContaining('.env: Permission denied') })
@@ -135,7 +139,9 @@ describe('what look hides in the workspace', WALLED, () => {
   })
 
   it('is refused beyond a number of places, before anything runs', async () => {
-    hide(...Array.from({ length: hasMounts ? 1_001 : 4_097 }, (_, index) => hasMounts ? `a${index}/.env` : `a/${index}`))
+    hide(
+      ...Array.from({ length: hasMounts ? 1_001 : 4_097 }, (_, index) => (hasMounts ? `a${index}/.env` : `a/${index}`)),
+    )
     hide('a/.env')
     await expect(run('true', { wall: 'look' }))
       .rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { wall: 'look', reason: 'too many entries' } })
@@ -147,7 +153,9 @@ describe('what other programs run', needs('bubblewrap', 'git'), () => {
   it('is read-only behind work, in nested repositories too, and git can commit', async () => {
     const git = 'git -c user.name=a -c user.email=a@example.com'
     execFileSync('git', ['init', '-q', join(setup.workspace, 'nested')], { stdio: 'ignore' })
-    for (const name of ['.envrc', 'nested/.envrc', 'nested/.vscode/tasks.json', 'node_modules/p/.vscode/settings.json']) {
+    for (const name of [
+      '.envrc', 'nested/.envrc', 'nested/.vscode/tasks.json', 'node_modules/p/.vscode/settings.json',
+    ]) {
       mkdirSync(dirname(join(setup.workspace, name)), { recursive: true })
       writeFileSync(join(setup.workspace, name), 'mine')
     }
@@ -193,6 +201,12 @@ describe('hosts that a command may reach', { ...WALLS, ...runsIf(walls.network, 
 })
 
 it('the walls are reported as they stand', WALLS, async () => {
-  expect(walls).toEqual(hasMounts ? { look: true, work: true, network: true, masks: 'mount' }
-    : { look: walls.look, work: walls.look, network: walls.look && await ownNetwork() !== undefined, masks: walls.look ? 'grants' : 'none' })
+  expect(walls).toEqual(
+    hasMounts
+      ? { look: true, work: true, network: true, masks: 'mount' }
+      : {
+          look: walls.look, work: walls.look, network: walls.look && (await ownNetwork()) !== undefined,
+          masks: walls.look ? 'grants' : 'none',
+        },
+  )
 })

@@ -33,9 +33,12 @@ it('are a whole folder if nothing is left out, and nothing if all of it is', () 
 
 const WALLED = { ...WALLS, ...runsIf((await lookWall()).stands, 'needs Landlock') }
 
-it.each([[true, ''], [false, 'outside/secret']])('lead nowhere else through a link: %s', WALLED, async (noLinks, seen) => {
+it.each([
+  [true, ''], [false, 'outside/secret'],
+])('lead nowhere else through a link: %s', WALLED, async (noLinks, seen) => {
   const rules = ruleSet({ run: [...SYSTEM_FOLDERS, '/etc/ld.so.cache'], read: [at('work/link')], noLinks })
-  const { child } = launch({ argv: ['/bin/cat', at('outside/secret')], env: {}, cwd: '/', wall: { rules } },
-    ['ignore', 'pipe', 'ignore'])
+  const { child } = launch({ argv: ['/bin/cat', at('outside/secret')], env: {}, cwd: '/', wall: { rules } }, [
+    'ignore', 'pipe', 'ignore',
+  ])
   expect(await text(child.stdout!)).toBe(seen)
 })

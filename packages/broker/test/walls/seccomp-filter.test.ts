@@ -75,7 +75,8 @@ describe.each([X64, ARM64])('the filter of a server for $name', ({ name, audit, 
     expect(ask(clone3)).toBe(ENOSYS)
     expect([1, 2, 10, 16].map((family) => ask(numberOf('socket'), family))).toEqual([ALLOW, ALLOW, ALLOW, ALLOW])
     expect([17, 38, 40].map((family) => ask(numberOf('socket'), family))).toEqual([EPERM, EPERM, EPERM])
-    for (const call of ['ptrace', 'mount', 'unshare', 'bpf', 'memfd_create', 'io_uring_setup']) expect(ask(numberOf(call)), call).toBe(EPERM)
+    for (const call of ['ptrace', 'mount', 'unshare', 'bpf', 'memfd_create', 'io_uring_setup'])
+      expect(ask(numberOf(call)), call).toBe(EPERM)
   })
 })
 

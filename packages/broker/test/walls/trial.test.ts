@@ -13,7 +13,8 @@ const rulesOf = ({ seen, own, device }: TrialPlaces): RuleSet =>
   ruleSet({ run: nodeFiles(), read: [seen, device], write: [own] }, {}, 1)
 
 /**
- * In `pnpm soak` the sets of indexes with bit 0, bit 1 and so on: no two indexes are in the same sets, and each is in one
+ * In `pnpm soak` the sets of indexes with bit 0, bit 1 and so on: no two indexes are in the same sets, and each is in
+ * one
  * of them.
  */
 const halves = (count: number): readonly (readonly number[])[] => {
@@ -31,7 +32,11 @@ const here = look.stands ? look.abi : 0
 
 describe('the look wall', needs('Linux'), () => {
   it('stands where the kernel has Landlock, and says why elsewhere', () => {
-    expect(look).toEqual(here > 0 ? { stands: true, abi: here, confinesSignals: here >= 6 } : { stands: false, reason: expect.any(String) })
+    expect(look).toEqual(
+      here > 0
+        ? { stands: true, abi: here, confinesSignals: here >= 6 }
+        : { stands: false, reason: expect.any(String) },
+    )
   })
 
   it('does not stand if a program could not use what is granted', async () => {
@@ -46,41 +51,51 @@ describe.each([
   ['none', { sockets: 'none', processes: true, metadata: false, confinesSignals: false }],
   ['tcp', { sockets: 'tcp', processes: true, metadata: true, confinesSignals: false }],
   ['threads', { sockets: 'nothing', processes: false, metadata: false, confinesSignals: false }],
-] as const satisfies readonly (readonly [string, FilteredPowers])[])('the filter for %s', needs('Linux'), (_, powers) => {
-  const rules = launcherRules(powers)
-  // Without Landlock, so that only the filter stops the attempts. It would not stop those of files.
-  const groups = promisesOf(powers).filter((group) => !['files', 'programs'].includes(group))
-  // Node ends if it gets a ring that it cannot use, so these are removed together.
-  const names = [...new Set(rules.map(({ call: [name] }) => name).filter((name) => !name.startsWith('io_uring_')))]
-  const units = [...names.map((name) => [name]), ['io_uring_setup', 'io_uring_enter', 'io_uring_register']]
-  const without = (removed: readonly string[]) => tryWall(() => ({
-    filter: filterOf(process.arch, rules.filter(({ call: [name] }) => !removed.includes(name)))!,
-  }), groups)
+] as const satisfies readonly (readonly [string, FilteredPowers])[])(
+  'the filter for %s', needs('Linux'),
+  (_, powers) => {
+    const rules = launcherRules(powers)
+    // Without Landlock, so that only the filter stops the attempts. It would not stop those of files.
+    const groups = promisesOf(powers).filter((group) => !['files', 'programs'].includes(group))
+    // Node ends if it gets a ring that it cannot use, so these are removed together.
+    const names = [...new Set(rules.map(({ call: [name] }) => name).filter((name) => !name.startsWith('io_uring_')))]
+    const units = [...names.map((name) => [name]), ['io_uring_setup', 'io_uring_enter', 'io_uring_register']]
+    const without = (removed: readonly string[]) =>
+      tryWall(
+        () => ({
+          filter: filterOf(
+            process.arch, rules.filter(({ call: [name] }) => !removed.includes(name)),
+          )!,
+        }),
+        groups,
+      )
 
-  it('stops every attempt, and the trial reports exactly the calls whose rule is removed', async () => {
-    expect((await without([])).passed).toEqual([])
-    // Some calls are refused by the kernel itself, for lack of privileges.
-    const { passed: unfiltered } = await tryWall(() => ({}), groups)
-    const isOpen = new Set(unfiltered.map(callOf))
-    for (const half of halves(units.length)) {
-      const removed = half.flatMap((index) => units[index]!)
-      const reported = new Set((await without(removed)).passed.map(callOf))
-      expect([...reported].toSorted()).toEqual(removed.filter((name) => isOpen.has(name)).toSorted())
-    }
-  })
+    it('stops every attempt, and the trial reports exactly the calls whose rule is removed', async () => {
+      expect((await without([])).passed).toEqual([])
+      // Some calls are refused by the kernel itself, for lack of privileges.
+      const { passed: unfiltered } = await tryWall(() => ({}), groups)
+      const isOpen = new Set(unfiltered.map(callOf))
+      for (const half of halves(units.length)) {
+        const removed = half.flatMap((index) => units[index]!)
+        const reported = new Set((await without(removed)).passed.map(callOf))
+        expect([...reported].toSorted()).toEqual(removed.filter((name) => isOpen.has(name)).toSorted())
+      }
+    })
 
-  it('has a rule for each attempt that the kernel does not refuse itself', async () => {
-    const { passed } = await tryWall(() => ({}), groups)
-    const calls = new Set(rules.map(({ call: [name] }) => name))
-    expect(passed.map(callOf).filter((name) => !calls.has(name))).toEqual([])
-    expect(passed.length).toBeGreaterThan(20)
-  })
-})
+    it('has a rule for each attempt that the kernel does not refuse itself', async () => {
+      const { passed } = await tryWall(() => ({}), groups)
+      const calls = new Set(rules.map(({ call: [name] }) => name))
+      expect(passed.map(callOf).filter((name) => !calls.has(name))).toEqual([])
+      expect(passed.length).toBeGreaterThan(20)
+    })
+  },
+)
 
 describe('Landlock', needsLandlock, () => {
   const GROUPS: readonly TrialGroup[] = ['files', 'devices', 'programs', 'signals']
   const SIGNALS = ['kill', 'tkill', 'tgkill', 'rt_sigqueueinfo', 'rt_tgsigqueueinfo']
-  const trial = (change: (rules: RuleSet) => RuleSet) => tryWall((places) => ({ rules: change(rulesOf(places)) }), GROUPS)
+  const trial = (change: (rules: RuleSet) => RuleSet) =>
+    tryWall((places) => ({ rules: change(rulesOf(places)) }), GROUPS)
 
   it('stops every attempt, and the trial reports exactly the rights that are removed', async () => {
     expect((await trial((rules) => rules)).passed).toEqual(here >= 6 ? [] : expect.any(Array))
@@ -98,14 +113,16 @@ describe('Landlock', needsLandlock, () => {
     }
   })
 
-  it.each(Array.from({ length: NEWEST_ABI }, (_, index) => index + 1).filter((abi) => abi <= here && thoroughly([1, 4, here].includes(abi), true)))(
-    'of ABI %i stops what this ABI governs', async (abi) => {
-      const { passed } = await trial((rules) => limitedToAbi(rules, abi))
-      expect(passed).toEqual([
-        ...(abi < 3 ? ['truncate'] : []), ...(abi < 5 ? ['ioctlDev'] : []), ...(abi < 6 ? SIGNALS : []),
-      ])
-    },
-  )
+  it.each(
+    Array.from({ length: NEWEST_ABI }, (_, index) => index + 1).filter(
+      (abi) => abi <= here && thoroughly([1, 4, here].includes(abi), true),
+    ),
+  )('of ABI %i stops what this ABI governs', async (abi) => {
+    const { passed } = await trial((rules) => limitedToAbi(rules, abi))
+    expect(passed).toEqual([
+      ...(abi < 3 ? ['truncate'] : []), ...(abi < 5 ? ['ioctlDev'] : []), ...(abi < 6 ? SIGNALS : []),
+    ])
+  })
 
   it('of an ABI without a scope of signals needs the filter, and then all of the wall stands', async () => {
     for (const abi of thoroughly([3], [3, 4, 5])) {
@@ -114,7 +131,9 @@ describe('Landlock', needsLandlock, () => {
       expect(outcome).toEqual(here >= 6 ? { stands: false, reason: expect.stringContaining('kill') } : outcome)
       const powers = { ...LOOK_POWERS, confinesSignals: false }
       const filter = filterOf(process.arch, launcherRules(powers))!
-      const report = await tryWall((places) => ({ rules: limitedToAbi(rulesOf(places), abi), filter }), promisesOf(powers))
+      const report = await tryWall(
+        (places) => ({ rules: limitedToAbi(rulesOf(places), abi), filter }), promisesOf(powers),
+      )
       expect(report).toMatchObject({ passed: [], useless: [] })
     }
   })

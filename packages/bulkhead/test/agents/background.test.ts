@@ -20,7 +20,9 @@ const runAgent: AgentRunner = (request, signal) => {
   runs.push({ ...request, signal, end })
   return end.promise
 }
-beforeAll(async () => { host = await createTestHost({ runAgent, clock, tools: { hang: () => new Promise(() => undefined) } }) })
+beforeAll(async () => {
+  host = await createTestHost({ runAgent, clock, tools: { hang: () => new Promise(() => undefined) } })
+})
 afterAll(() => host.close())
 beforeEach(async () => {
   runs = []
@@ -51,7 +53,11 @@ it('returns the session at once, and delivers the result once, at the next turn'
   expect(results).toMatchObject([{ ...known, state: 'succeeded' }])
   expect(results[0]!.outcome).toEqual({
     type: 'output', data: { output: 'found' }, content: [{ type: 'text', text: 'found' }],
-    metadata: { call_id: 't1', tool: 'task', origin: { layer: 'bundled', extension: 'task', version: expect.any(String), digest: expect.any(String) }, duration_ms: 1_500, attempt: 1, child_loop_id: child.id },
+    metadata: {
+      call_id: 't1', tool: 'task',
+      origin: { layer: 'bundled', extension: 'task', version: expect.any(String), digest: expect.any(String) },
+      duration_ms: 1_500, attempt: 1, child_loop_id: child.id,
+    },
   })
   expect([session.tasks(), await resultsOf()]).toEqual([[], []])
 })
@@ -71,7 +77,9 @@ it('delivers a failure as an error that does not end the run', async () => {
   runs[0]!.end.reject(new Error('no model'))
   await ended
   const [result] = await resultsOf()
-  expect(result).toMatchObject({ state: 'failed', outcome: { error_text: 'no model', completion: { needsFollowup: true } } })
+  expect(result).toMatchObject({
+    state: 'failed', outcome: { error_text: 'no model', completion: { needsFollowup: true } },
+  })
   expect(result!.outcome).toFailWith('ToolExecutionFailed')
 })
 
@@ -87,7 +95,9 @@ it('delivers a cancelled task as cancelled, although its runner ignores the sign
   expect(await open).toFailWith('SessionCancelled')
   expect(session.tasks().map(({ callId, state }) => [callId, state])).toEqual([['t2', 'running'], ['t1', 'cancelled']])
   const [result] = await resultsOf()
-  expect(result!.outcome).toMatchObject({ error: { code: 'ToolCancelled' }, error_text: expect.stringMatching(/^The task was cancelled\./) })
+  expect(result!.outcome).toMatchObject({
+    error: { code: 'ToolCancelled' }, error_text: expect.stringMatching(/^The task was cancelled\./),
+  })
   expect(result!.outcome).toMatchObject({ completion: { needsFollowup: true } })
 })
 
@@ -125,7 +135,8 @@ it('keeps tasks of sessions apart, also if their calls have the same id', async 
   }
   const outcomes = [...await resultsOf(), ...await resultsOf(other)].map(({ outcome }) => outcome)
   expect(outcomes).toMatchObject([
-    { data: { output: 'one' }, metadata: { call_id: 'same' } }, { data: { output: 'two' }, metadata: { call_id: 'same' } },
+    { data: { output: 'one' }, metadata: { call_id: 'same' } },
+    { data: { output: 'two' }, metadata: { call_id: 'same' } },
   ])
 })
 

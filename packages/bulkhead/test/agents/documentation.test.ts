@@ -16,6 +16,8 @@ it('the program of docs/guides/agents.md prints what the page shows', async () =
   writeFileSync(join(folder, 'work/notes.md'), 'one\n')
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'delegate.ts'), BLOCKS[index]!.text)
-  const ran = await runProgram({ file: '../delegate.ts', cwd: join(folder, 'work'), env: { HOME: folder, PATH: '/usr/bin:/bin' } })
+  const ran = await runProgram({
+    file: '../delegate.ts', cwd: join(folder, 'work'), env: { HOME: folder, PATH: '/usr/bin:/bin' },
+  })
   expect(ran).toEqual({ code: 0, stdout: BLOCKS[index + 1]!.text, stderr: '' })
 })

@@ -26,10 +26,12 @@ const AGENTS: Readonly<Record<string, AgentInput>> = {
 }
 
 const CALLS: Readonly<Record<string, readonly [name: string, args: JsonObject]>> = {
-  'read': ['read', { path: 'README.md' }], 'read a secret': ['read', { path: 'secrets/key' }], 'read outside': ['read', { path: '/etc/hostname' }],
-  'glob': ['glob', { pattern: '*' }], 'grep': ['grep', { pattern: 'x', path: 'docs' }], 'list': ['list', {}],
-  'write': ['write', { path: 'a', content: '' }], 'edit': ['edit', { path: 'README.md', old_string: 'a', new_string: 'b' }],
-  'git': ['bash', { command: 'git status' }], 'npm': ['bash', { command: 'npm test' }], 'echo': ['bash', { command: 'echo x > a' }],
+  'read': ['read', { path: 'README.md' }], 'read a secret': ['read', { path: 'secrets/key' }],
+  'read outside': ['read', { path: '/etc/hostname' }], 'glob': ['glob', { pattern: '*' }],
+  'grep': ['grep', { pattern: 'x', path: 'docs' }], 'list': ['list', {}],
+  'write': ['write', { path: 'a', content: '' }],
+  'edit': ['edit', { path: 'README.md', old_string: 'a', new_string: 'b' }], 'git': ['bash', { command: 'git status' }],
+  'npm': ['bash', { command: 'npm test' }], 'echo': ['bash', { command: 'echo x > a' }],
   'fetch': ['web_fetch', { url: 'https://example.com/' }], 'todo': ['todo', { todos: [] }],
   'question': ['question', { questions: [{ question: 'Why?' }] }], 'plan': ['plan', { enter: true }],
 }
@@ -37,7 +39,9 @@ const CALLS: Readonly<Record<string, readonly [name: string, args: JsonObject]>>
 /** What its tools and its `requires` refused then, whatever mode and rules say. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
   'review.ts': ['read outside', 'list', 'write', 'edit', 'npm', 'echo', 'fetch', 'todo', 'question', 'plan'],
-  'agents/reviewer.json': ['read outside', 'list', 'write', 'edit', 'git', 'npm', 'echo', 'fetch', 'todo', 'question', 'plan'],
+  'agents/reviewer.json': [
+    'read outside', 'list', 'write', 'edit', 'git', 'npm', 'echo', 'fetch', 'todo', 'question', 'plan',
+  ],
   'every tool': ['read outside', 'write', 'edit', 'git', 'npm', 'echo', 'fetch', 'todo', 'question', 'plan'],
   'no requires': [],
 }
@@ -60,7 +64,9 @@ async function refused(agent: AgentInput): Promise<readonly string[]> {
   const explained = await Promise.all(Object.entries(CALLS).map(async ([title, [name, args]]) =>
     [title, await session.explain({ id: title, name, arguments: args })] as const))
   await session.close()
-  return explained.flatMap(([title, { code }]) => code === 'CapabilityDenied' || code === 'ToolNotRegistered' ? [title] : [])
+  return explained.flatMap(([title, { code }]) =>
+    code === 'CapabilityDenied' || code === 'ToolNotRegistered' ? [title] : [],
+  )
 }
 
 it.each(Object.keys(AGENTS))('%s allows no call more than before', async (title) => {

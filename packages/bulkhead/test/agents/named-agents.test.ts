@@ -6,8 +6,8 @@ import '../../src/testing/vitest.ts'
 
 const agents = [
   defineAgent({
-    name: 'clerk', description: 'Pays bills.', prompt: 'You pay bills.', model: 'small', thinkingLevel: 'low', modelSettings: { temperature: 0 },
-    strategy: 'sequential', tools: ['pay', 'look', 'task'],
+    name: 'clerk', description: 'Pays bills.', prompt: 'You pay bills.', model: 'small', thinkingLevel: 'low',
+    modelSettings: { temperature: 0 }, strategy: 'sequential', tools: ['pay', 'look', 'task'],
     rules: [
       { permission: 'look', pattern: '*', action: 'deny' }, { permission: 'pay', pattern: '*', action: 'allow' },
     ],
@@ -25,7 +25,9 @@ beforeAll(async () => {
 })
 afterAll(() => host.close())
 
-const task = (agent: string, more: object = {}) => ({ id: crypto.randomUUID(), name: 'task', arguments: { subagent_type: agent, prompt: 'go', ...more } })
+const task = (agent: string, more: object = {}) => ({
+  id: crypto.randomUUID(), name: 'task', arguments: { subagent_type: agent, prompt: 'go', ...more },
+})
 /** What came of calls of these tools in the session of the sub-agent. */
 const calling = (...names: readonly string[]): AgentRunner => async ({ session }) => {
   const outcomes: string[] = []
@@ -50,7 +52,8 @@ it('a task is for an agent of the host, and its manifest restricts it', async ()
 
 it('the model chooses among the agents of the host, with their descriptions', async () => {
   const session = await host.openSession({ mode: 'yolo' })
-  const schemaOf = (tools: ReturnType<Session['tools']>) => tools.find(({ name }) => name === 'task')!.inputSchema['properties']
+  const schemaOf = (tools: ReturnType<Session['tools']>) =>
+    tools.find(({ name }) => name === 'task')!.inputSchema['properties']
   const choice = { enum: ['careful', 'clerk'], description: 'The type of agent to run.\ncareful\nclerk: Pays bills.' }
   expect(schemaOf(session.tools())).toMatchObject({ subagent_type: choice })
   expect(session.tools()).toBe(session.tools())
@@ -64,14 +67,21 @@ it('an agent brings its description, model settings, thinking level and strategy
   const running: string[] = []
   run = async (given) => {
     request = given
-    const off = host.on((event) => void (event.type === 'ToolInvocationStarted' || event.type === 'ToolInvocationSucceeded' ? running.push(event.type.slice(14)) : 0))
+    const off = host.on(
+      (event) =>
+        void (event.type === 'ToolInvocationStarted' || event.type === 'ToolInvocationSucceeded'
+          ? running.push(event.type.slice(14))
+          : 0),
+    )
     await given.session.callAll(['1', '2'].map((id) => ({ id, name: 'pay', arguments: {} })))
     off()
     return { output: 'done' }
   }
   const session = await host.openSession({ mode: 'yolo' })
   expect(await session.call(task('clerk'))).toSucceedWith({ output: 'done' })
-  expect(request!.agent).toMatchObject({ description: 'Pays bills.', thinkingLevel: 'low', modelSettings: { temperature: 0 }, strategy: 'sequential' })
+  expect(request!.agent).toMatchObject({
+    description: 'Pays bills.', thinkingLevel: 'low', modelSettings: { temperature: 0 }, strategy: 'sequential',
+  })
   expect(running).toEqual(['Started', 'Succeeded', 'Started', 'Succeeded'])
 })
 
@@ -96,7 +106,9 @@ it('an unknown agent is an error that lists the known ones', async () => {
   const session = await host.openSession({ mode: 'yolo' })
   const outcome = await session.call(task('butler'))
   expect(outcome).toFailWith('AgentNotFound')
-  expect(outcome).toMatchObject({ error_text: expect.stringContaining('No agent is called "butler". Use one of: careful, clerk.') })
+  expect(outcome).toMatchObject({
+    error_text: expect.stringContaining('No agent is called "butler". Use one of: careful, clerk.'),
+  })
 })
 
 it('the time of the call stops while the person of its sub-agent is asked', async () => {
@@ -121,7 +133,9 @@ it('guards and limits apply to a result from the background', async () => {
     id: 'secrets',
     post: (_: unknown, body: { readonly type: string; readonly data?: unknown }) => {
       seen.push(body.data)
-      return JSON.stringify(body).includes('secret') ? { action: 'deny' as const, reason: 'a secret' } : { action: 'allow' as const }
+      return JSON.stringify(body).includes('secret')
+        ? { action: 'deny' as const, reason: 'a secret' }
+        : { action: 'allow' as const }
     },
   }
   const session = await host.openSession({ mode: 'yolo', guards: [guard] })

@@ -1,10 +1,14 @@
 import { toToolMessage } from '@bulkhead/bridges/openai'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { AgentRequest, AgentRunner, BulkheadEvent, CallProgress, CallView, Session, SessionOptions } from '../../src/index.ts'
+import type {
+  AgentRequest, AgentRunner, BulkheadEvent, CallProgress, CallView, Session, SessionOptions,
+} from '../../src/index.ts'
 import { createScriptedApprover, createTestHost, type ScriptedAnswer, type TestHost } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
 
-const task = (id: string = crypto.randomUUID(), more: object = {}) => ({ id, name: 'task', arguments: { subagent_type: 'scout', prompt: 'look', ...more } })
+const task = (id: string = crypto.randomUUID(), more: object = {}) => ({
+  id, name: 'task', arguments: { subagent_type: 'scout', prompt: 'look', ...more },
+})
 const pay = (id: string = crypto.randomUUID()) => ({ id, name: 'pay', arguments: {} })
 
 let host: TestHost
@@ -50,12 +54,25 @@ it('a runner gets a session that is open while it runs, below the session that d
 })
 
 it.each<[string, SessionOptions, string]>([
-  ['a rule of the parent', { mode: 'yolo', rules: [{ permission: 'pay', pattern: '*', action: 'deny' }] }, 'RuleDenied'],
+  [
+    'a rule of the parent', { mode: 'yolo', rules: [{ permission: 'pay', pattern: '*', action: 'deny' }] },
+    'RuleDenied',
+  ],
   ['the tools of the parent', { mode: 'yolo', tools: ['task'] }, 'ToolNotRegistered'],
   ['the person of the parent', { mode: 'ask', approver: answering('once', 'reject') }, 'ApprovalDenied'],
-  ['a watchdog of the parent', { mode: 'yolo', watchdog: ({ tool }: CallView) => tool.name === 'pay' ? { action: 'deny', reason: 'no' } : { action: 'allow' } }, 'WatchdogDenied'],
+  [
+    'a watchdog of the parent',
+    {
+      mode: 'yolo',
+      watchdog: ({ tool }: CallView) => (tool.name === 'pay' ? { action: 'deny', reason: 'no' } : { action: 'allow' }),
+    },
+    'WatchdogDenied',
+  ],
   ['nothing, if the person agrees', { mode: 'ask', approver: answering('once', 'once') }, 'paid'],
-  ['nothing, if a rule of the parent allows it', { mode: 'ask', approver: answering('once'), rules: [{ permission: 'pay', pattern: '*', action: 'allow' }] }, 'paid'],
+  [
+    'nothing, if a rule of the parent allows it',
+    { mode: 'ask', approver: answering('once'), rules: [{ permission: 'pay', pattern: '*', action: 'allow' }] }, 'paid',
+  ],
 ])('a call of a sub-agent is stopped by %s', async (_, options, verdict) => {
   run = calling(pay())
   const session = await host.openSession(options)
@@ -124,7 +141,9 @@ it('updates reach the call in order, with the session of the sub-agent', async (
   const session = await host.openSession({ mode: 'yolo' })
   const progress: CallProgress[] = []
   await session.call(task(), { onProgress: (each) => void progress.push(each) })
-  expect(progress.map(({ partial }) => partial)).toEqual([1, 2, 3].map((step) => ({ child_loop_id: id, event: { step } })))
+  expect(progress.map(({ partial }) => partial)).toEqual(
+    [1, 2, 3].map((step) => ({ child_loop_id: id, event: { step } })),
+  )
   expect(typesOf('ToolInvocationUpdated')).toHaveLength(3)
 })
 
@@ -133,7 +152,9 @@ it('what a sub-agent calls reaches the call that delegates, at every level, with
   run = async ({ session, prompt }) => {
     ids.push(session.id)
     const given = { key: 1 }
-    await session.call(prompt === 'look' ? task('inner', { prompt: 'deeper' }) : { id: 'p', name: 'pay', arguments: given })
+    await session.call(
+      prompt === 'look' ? task('inner', { prompt: 'deeper' }) : { id: 'p', name: 'pay', arguments: given },
+    )
     expect(Object.isFrozen(given)).toBe(false)
     return { output: 'done' }
   }
@@ -141,9 +162,17 @@ it('what a sub-agent calls reaches the call that delegates, at every level, with
   const partials: unknown[] = []
   await session.call(task(), { onProgress: ({ partial }) => void partials.push(partial) })
   const [child, grandchild] = ids
-  const of = (type: string, more: object = {}) => ({ child_loop_id: child, event: { type: `ToolInvocation${type}`, sessionId: child, callId: 'inner', tool: 'task', ...more } })
-  const inner = (type: string) => of('Updated', { partial: { child_loop_id: grandchild, event: { type: `ToolInvocation${type}`, callId: 'p', tool: 'pay' } } })
-  expect(partials).toMatchObject([of('Proposed'), of('Started'), inner('Proposed'), inner('Started'), inner('Succeeded'), of('Succeeded')])
+  const of = (type: string, more: object = {}) => ({
+    child_loop_id: child,
+    event: { type: `ToolInvocation${type}`, sessionId: child, callId: 'inner', tool: 'task', ...more },
+  })
+  const inner = (type: string) =>
+    of('Updated', {
+      partial: { child_loop_id: grandchild, event: { type: `ToolInvocation${type}`, callId: 'p', tool: 'pay' } },
+    })
+  expect(partials).toMatchObject([
+    of('Proposed'), of('Started'), inner('Proposed'), inner('Started'), inner('Succeeded'), of('Succeeded'),
+  ])
   partials.length = 0
   await session.call(task('later', { background: true }), { onProgress: ({ partial }) => void partials.push(partial) })
   expect(partials).toEqual([])
@@ -153,7 +182,9 @@ it('the model gets the text of a sub-agent, and a program its data', async () =>
   run = async () => ({ output: 'two lines\nof text' })
   const session = await host.openSession({ mode: 'yolo' })
   const outcome = await session.call(task())
-  expect(outcome).toMatchObject({ data: { output: 'two lines\nof text' }, content: [{ type: 'text', text: 'two lines\nof text' }] })
+  expect(outcome).toMatchObject({
+    data: { output: 'two lines\nof text' }, content: [{ type: 'text', text: 'two lines\nof text' }],
+  })
   expect(toToolMessage(outcome)).toMatchObject({ content: 'two lines\nof text' })
 })
 

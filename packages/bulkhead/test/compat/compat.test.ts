@@ -3,14 +3,17 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
-import { createHost, openSqliteStore, type Host, type InteractionRequest, type Json, type Outcome, type Session } from '../../src/index.ts'
+import {
+  createHost, openSqliteStore, type Host, type InteractionRequest, type Json, type Outcome, type Session,
+} from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 import { inside } from '../command-inside.ts'
 import {
   ARCHIVE, claimPlace, clear, DECLINED, expectedOf, EXPORT, HOME, KILLED, layOut, ONCE, ROOT, storeIn, WORKSPACE,
 } from './place.ts'
 
-// What an earlier version wrote. A change that breaks one of these breaks the files of every user: do not adapt the fixture.
+// What an earlier version wrote. A change that breaks one of these breaks the files of every user: do not adapt the
+// fixture.
 const VERSION = 'v1'
 const expected = expectedOf(VERSION)
 
@@ -41,7 +44,10 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
       return { status: 'rejected' as const }
     } }
     const store = await openSqliteStore({ file: storeIn(folder) })
-    const host = await createHost({ workspace, home: HOME, cache: CACHE, store, interactor, env: {}, config: { ...LIGHT, approvals: { project: true } } })
+    const host = await createHost({
+      workspace, home: HOME, cache: CACHE, store, interactor, env: {},
+      config: { ...LIGHT, approvals: { project: true } },
+    })
     hosts.push(host)
     return { host, store, asked, interactor }
   }
@@ -58,7 +64,12 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
 
   interface Line {
     readonly position: number
-    readonly record: { readonly type: string; readonly callId?: string; readonly errorCode?: string; readonly decision?: string }
+    readonly record: {
+      readonly type: string
+      readonly callId?: string
+      readonly errorCode?: string
+      readonly decision?: string
+    }
   }
   const linesOf = (file: string): readonly Line[] =>
     readFileSync(file, 'utf8').trimEnd().split('\n').slice(1).map((line) => JSON.parse(line) as Line)
@@ -73,7 +84,9 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
       })
       expect(await verify('--home', HOME, '--anchor', expected.archiveAnchor)).toMatchObject({ code: 0 })
       expect(await verify(EXPORT, '--anchor', expected.anchor)).toMatchObject({ code: 0 })
-      expect(await verify(ARCHIVE, '--anchor', expected.archiveAnchor)).toMatchObject({ code: 0, answer: { ok: true, first: 1 } })
+      expect(await verify(ARCHIVE, '--anchor', expected.archiveAnchor)).toMatchObject({
+        code: 0, answer: { ok: true, first: 1 },
+      })
     })
 
     it('is exported and read as it was', async () => {
@@ -88,11 +101,11 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
         return how === undefined ? [] : [`${callId} ${how} ${errorCode}`.trim()]
       })
       expect(ends).toEqual([
-        'Roald Succeeded', 'Fridtjof Succeeded', 'nested.1 Succeeded', 'nested Succeeded',
-        '1 Succeeded', '2 Succeeded', '3 Succeeded', '4 Succeeded', '5 Succeeded',
-        'fails Failed ToolExecutionFailed', 'slow Failed ExecutionTimeout', 'cancelled Cancelled ToolCancelled',
-        'session Succeeded', 'rejected Cancelled ApprovalDenied', 'ruled Cancelled RuleDenied', 'cli Succeeded', 'again Succeeded',
-        'p Failed ClarificationNeeded', 'p Failed ClarificationNeeded',
+        'Roald Succeeded', 'Fridtjof Succeeded', 'nested.1 Succeeded', 'nested Succeeded', '1 Succeeded', '2 Succeeded',
+        '3 Succeeded', '4 Succeeded', '5 Succeeded', 'fails Failed ToolExecutionFailed', 'slow Failed ExecutionTimeout',
+        'cancelled Cancelled ToolCancelled', 'session Succeeded', 'rejected Cancelled ApprovalDenied',
+        'ruled Cancelled RuleDenied', 'cli Succeeded', 'again Succeeded', 'p Failed ClarificationNeeded',
+        'p Failed ClarificationNeeded',
       ])
     })
 
@@ -188,24 +201,31 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
     expect(standing.map(({ tool, approvalKey, callers }) => [tool, approvalKey, callers?.length ?? 0])).toEqual([
       ['greet', 'Roald', 0], ['relay', 'relay', 0], ['greet', 'Otto', 1],
     ])
-    expect(standing[0]).toMatchObject({ status: 'standing', scope: 'project', grantedBy: 'Ada', uses: 1, workspace: WORKSPACE })
+    expect(standing[0]).toMatchObject({
+      status: 'standing', scope: 'project', grantedBy: 'Ada', uses: 1, workspace: WORKSPACE,
+    })
     expect(await host.approvals.damaged()).toEqual([])
     const session = await host.openSession({ interactor })
     expect(resultOf(await call(session, 'greet', { name: 'Roald' }))).toBe('hello Roald')
     expect(resultOf(await call(session, 'relay', { name: 'Otto' }))).toBe('hello Otto')
     expect(asked).toEqual([])
     // An approval of a nested call, one that was revoked and one of a session that has ended.
-    for (const name of ['Otto', 'Fridtjof', 'Hjalmar']) expect(resultOf(await call(session, 'greet', { name }))).toBe('ApprovalDenied')
+    for (const name of ['Otto', 'Fridtjof', 'Hjalmar'])
+      expect(resultOf(await call(session, 'greet', { name }))).toBe('ApprovalDenied')
     expect(asked.map(({ kind }) => kind)).toEqual(['Approve', 'Approve', 'Approve'])
     await host.close()
     const { answer } = await run('approvals', 'list', '--project', WORKSPACE, '--home', HOME)
-    expect(answer).toMatchObject([{ approvalKey: 'Roald', uses: 2 }, { approvalKey: 'relay', uses: 1 }, { approvalKey: 'Otto', uses: 1 }])
+    expect(answer).toMatchObject([
+      { approvalKey: 'Roald', uses: 2 }, { approvalKey: 'relay', uses: 1 }, { approvalKey: 'Otto', uses: 1 },
+    ])
   })
 
   it('state of a global extension and of one of the project is read back', async () => {
     const { host } = await open()
     const session = await host.openSession(AGREEABLE)
-    expect([resultOf(await call(session, 'count')), resultOf(await call(session, 'own_count'))]).toEqual([{ count: 4 }, { count: 3 }])
+    expect([resultOf(await call(session, 'count')), resultOf(await call(session, 'own_count'))]).toEqual([
+      { count: 4 }, { count: 3 },
+    ])
   })
 
   it('a paused call is resumed to its outcome, with the answers that were given before', async () => {
@@ -238,7 +258,9 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
     it('has its interrupted calls closed exactly once', async () => {
       const { host, store } = await open(KILLED)
       const interrupted = await host.interruptedCalls()
-      const closed = interrupted.map(({ outcome: { error, metadata } }) => [metadata.call_id, metadata.tool, error.code])
+      const closed = interrupted.map(({ outcome: { error, metadata } }) => [
+        metadata.call_id, metadata.tool, error.code,
+      ])
       expect(closed.toSorted()).toEqual([['open', 'hang', 'CallInterrupted'], ['p', 'plan', 'CallInterrupted']])
       await host.flush()
       const records = (await store.records()).map(({ record }) => record as Line['record'])
@@ -258,7 +280,9 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
       const session = await host.openSession({ ...AGREEABLE, pause: true })
       expect(resultOf(await session.resume(expected.killedPaused))).toBe('ClarificationNeeded')
       expect(resultOf(await session.resume(expected.killedPaused, 'Gjoa'))).toBe('ClarificationNeeded')
-      expect(resultOf(await session.resume(expected.killedPaused, false))).toEqual({ harbour: 'Bergen', ship: 'Gjoa', sure: false })
+      expect(resultOf(await session.resume(expected.killedPaused, false))).toEqual({
+        harbour: 'Bergen', ship: 'Gjoa', sure: false,
+      })
       expect(await host.pausedCalls()).toEqual([])
     })
   })

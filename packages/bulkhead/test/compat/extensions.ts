@@ -9,24 +9,35 @@ const COUNT = `async execute(_, runtime) {
     }`
 const SLOT = { slotVersion: '1', schema: { type: 'object', properties: { count: { type: 'integer' } } } } as const
 
-/** What the fixture installs: extensions whose lock entries and approvals use every kind of requirement. Returns their folders. */
-export function writeSources(folder: string): { readonly harbour: string; readonly buoy: string; readonly deck: string } {
-  const harbour = writeExtension(folder, {
-    id: 'harbour', stateSlot: SLOT, env: ['HARBOUR_NAME'], secrets: [{ name: 'HARBOUR_KEY', hosts: ['tides.example'] }],
-    tools: [
-      { name: 'count' },
-      { name: 'greet', gated: true, approvalKey: '{name}', inputSchema: NAMED },
-      { name: 'relay', gated: true, inputSchema: NAMED, requires: { capabilities: ['tools.call'] } },
-      { name: 'plan', requires: { capabilities: ['interact'] } },
-      { name: 'hang' },
-      { name: 'fail' },
-      { name: 'tides', mode: 'external', gated: true, outputSchema: { type: 'object' }, requires: {
-        net: { hosts: ['tides.example', '*.tides.example:8443'] },
-        fs: { read: ['{workspace}'], write: ['{workspace}/out'] },
-        shell: [{ cmd: 'git', args: ['log', { prefix: '--' }, { rest: true }] }],
-      } },
-    ],
-  }, `export default { tools: {
+/**
+ * What the fixture installs: extensions whose lock entries and approvals use every kind of requirement. Returns their
+ * folders.
+ */
+export function writeSources(folder: string): {
+  readonly harbour: string
+  readonly buoy: string
+  readonly deck: string
+} {
+  const harbour = writeExtension(
+    folder,
+    {
+      id: 'harbour', stateSlot: SLOT, env: ['HARBOUR_NAME'],
+      secrets: [{ name: 'HARBOUR_KEY', hosts: ['tides.example'] }],
+      tools: [
+        { name: 'count' }, { name: 'greet', gated: true, approvalKey: '{name}', inputSchema: NAMED },
+        { name: 'relay', gated: true, inputSchema: NAMED, requires: { capabilities: ['tools.call'] } },
+        { name: 'plan', requires: { capabilities: ['interact'] } }, { name: 'hang' }, { name: 'fail' },
+        {
+          name: 'tides', mode: 'external', gated: true, outputSchema: { type: 'object' },
+          requires: {
+            net: { hosts: ['tides.example', '*.tides.example:8443'] },
+            fs: { read: ['{workspace}'], write: ['{workspace}/out'] },
+            shell: [{ cmd: 'git', args: ['log', { prefix: '--' }, { rest: true }] }],
+          },
+        },
+      ],
+    },
+    `export default { tools: {
     count: { ${COUNT} },
     greet: { execute: ({ name }) => 'hello ' + name },
     relay: { execute: async ({ name }, runtime) => (await runtime.tools.call('greet', { name })).data },
@@ -38,11 +49,14 @@ export function writeSources(folder: string): { readonly harbour: string; readon
     hang: { execute: () => new Promise(() => {}) },
     fail: { execute: () => { throw new Error('no tide today') } },
     tides: { execute: () => ({}) },
-  } }`)
-  const buoy = writeExtension(folder, { id: 'buoy', tools: [{ name: 'ring' }] },
-    `export default { tools: { ring: { execute: () => 'ding' } } }`)
-  const deck = writeExtension(folder, { id: 'deck', tools: [{ name: 'swab' }] },
-    `export default { tools: { swab: { execute: () => 'clean' } } }`)
+  } }`,
+  )
+  const buoy = writeExtension(
+    folder, { id: 'buoy', tools: [{ name: 'ring' }] }, `export default { tools: { ring: { execute: () => 'ding' } } }`,
+  )
+  const deck = writeExtension(
+    folder, { id: 'deck', tools: [{ name: 'swab' }] }, `export default { tools: { swab: { execute: () => 'clean' } } }`,
+  )
   return { harbour, buoy, deck }
 }
 

@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Approvals, paused calls, state of a project and trust are bound to the path of the workspace, so it is the same everywhere. */
+/**
+ * Approvals, paused calls, state of a project and trust are bound to the path of the workspace, so it is the same
+ * everywhere.
+ */
 export const ROOT = '/tmp/bulkhead-compat'
 export const WORKSPACE = join(ROOT, 'workspace')
 export const DECLINED = join(ROOT, 'declined')

@@ -32,7 +32,8 @@ export async function crashRounds(folder: string, { rounds, seed, onRound }: Cra
   let counted = 0
   for (let round = 0; round < rounds; round++) {
     const witness = await killedHost(folder, linesOf(seed, round))
-    if (witness.counted !== 0 && witness.counted <= counted) throw new Error(`counted ${witness.counted} after ${counted}`)
+    if (witness.counted !== 0 && witness.counted <= counted)
+      throw new Error(`counted ${witness.counted} after ${counted}`)
     counted = await confirm(folder, witness, Math.max(counted, witness.counted))
     onRound?.(round + 1, counted)
   }
@@ -52,7 +53,8 @@ async function confirm(folder: string, { began, paused }: Witness, least: number
     const interrupted = await host.interruptedCalls()
     for (const id of began) {
       const closed = interrupted.find(({ outcome }) => outcome.metadata.call_id === id)
-      if (closed?.outcome.error.code !== 'CallInterrupted') throw new Error(`the call ${id} had begun and was not closed`)
+      if (closed?.outcome.error.code !== 'CallInterrupted')
+        throw new Error(`the call ${id} had begun and was not closed`)
     }
     const session = await host.openSession({ mode: 'yolo' })
     for (const id of paused) {

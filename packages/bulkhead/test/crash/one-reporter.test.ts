@@ -21,7 +21,8 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const openStore = () => openSqliteStore({ file: join(folder, 'host.db') })
 
-const openHost = async () => createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store: await openStore() })
+const openHost = async () =>
+  createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store: await openStore() })
 
 /** Writes the journal of a host whose process has ended. */
 async function leaveCalls(...audited: readonly string[]): Promise<void> {
@@ -30,7 +31,8 @@ async function leaveCalls(...audited: readonly string[]): Promise<void> {
   const notebook = store.notes!.open(`${pid}-0-gone`)
   notebook.put(1, JSON.stringify({ form: 1, sessionId: 's', tool: 'hang', origin: null }))
   for (const [index, id] of CALLS.entries()) notebook.put(index + 2, JSON.stringify([1, id, 0]))
-  for (const callId of audited) await store.append({ type: 'ToolInvocationSucceeded', sessionId: 's', callId, at: new Date(0).toISOString() })
+  for (const callId of audited)
+    await store.append({ type: 'ToolInvocationSucceeded', sessionId: 's', callId, at: new Date(0).toISOString() })
   await store.close()
 }
 
@@ -48,9 +50,13 @@ it('of several hosts that start after a crash, one reports interrupted calls, an
   const here = (await host.interruptedCalls()).map(({ outcome }) => `reported ${outcome.metadata.call_id}\n`).join('')
   await host.close()
   const outputs = [here, ...await Promise.all(hosts.map(({ output }) => output))]
-  expect(outputs.toSorted()).toEqual([...Array<string>(OTHERS).fill(''), CALLS.map((id) => `reported ${id}\n`).join('')])
+  expect(outputs.toSorted()).toEqual([
+    ...Array<string>(OTHERS).fill(''), CALLS.map((id) => `reported ${id}\n`).join(''),
+  ])
   const store = await openStore()
-  const audit = (await store.records()).map(({ record }) => record as { readonly callId?: string; readonly errorCode?: string })
+  const audit = (await store.records()).map(
+    ({ record }) => record as { readonly callId?: string; readonly errorCode?: string },
+  )
   expect(audit.filter(({ errorCode }) => errorCode === 'CallInterrupted').map(({ callId }) => callId)).toEqual(CALLS)
   expect([await store.list('call'), await store.notes!.owners()]).toEqual([[], []])
   await store.close()
@@ -62,7 +68,9 @@ it('a call whose end was recorded before its host was killed is not reported aga
   expect((await host.interruptedCalls()).map(({ outcome }) => outcome.metadata.call_id)).toEqual(['a', 'c'])
   await host.close()
   const store = await openStore()
-  const audit = (await store.records()).map(({ record }) => record as { readonly type: string; readonly callId?: string })
+  const audit = (await store.records()).map(
+    ({ record }) => record as { readonly type: string; readonly callId?: string },
+  )
   const ends = audit.filter(({ type }) => /^ToolInvocation(?:Succeeded|Failed|Cancelled)$/.test(type))
   expect(ends.map(({ callId }) => callId).toSorted()).toEqual(CALLS)
   expect(await store.notes!.owners()).toEqual([])

@@ -38,15 +38,19 @@ it('the official suite accepts the server, except for what is documented', async
   const suite = spawn(process.execPath, [program, url, token!, join(folder, 'out'), ...RUNS], { env, stdio: 'ignore' })
   expect(await once(suite, 'close')).toEqual([0, null])
 
-  const results = ['2025-11-25', '2026-07-28'].flatMap((version) => globSync(join(folder, 'out', version, '*/checks.json')).map((file) => {
-    const [, scenario] = /server-(.*?)-\d{4}-\d{2}-\d{2}T[^/]*\/checks\.json$/.exec(file)!
-    return { scenario: `${version}/${scenario!}`, checks: JSON.parse(readFileSync(file, 'utf8')) as readonly Check[] }
-  }))
+  const results = ['2025-11-25', '2026-07-28'].flatMap((version) =>
+    globSync(join(folder, 'out', version, '*/checks.json')).map((file) => {
+      const [, scenario] = /server-(.*?)-\d{4}-\d{2}-\d{2}T[^/]*\/checks\.json$/.exec(file)!
+      return { scenario: `${version}/${scenario!}`, checks: JSON.parse(readFileSync(file, 'utf8')) as readonly Check[] }
+    }),
+  )
   const failed = results.flatMap(({ scenario, checks }) =>
     checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
       .map((check) => ({ check: `${scenario} ${check.id}`, reported: JSON.stringify(check).slice(0, 2_000) })))
   // Each exception is a response of ours: the suite reports it, and no tool is absent.
-  expect(failed.filter(({ check, reported }) => !reported.includes(NOT_PASSED.get(check) ?? 'a check that passes'))).toEqual([])
+  expect(
+    failed.filter(({ check, reported }) => !reported.includes(NOT_PASSED.get(check) ?? 'a check that passes')),
+  ).toEqual([])
   const ran = new Set(results.map(({ scenario }) => scenario))
   expect(ran.size).toBeGreaterThanOrEqual(RUNS.length)
   const known = [...NOT_PASSED.keys()].filter((one) => ran.has(one.split(' ', 1)[0]!))

@@ -27,9 +27,12 @@ export async function serveFixture(folder: string, isolation: 'process' | 'threa
     }
     void host.reload()
   }, ['ToolInvocationSucceeded'])
-  const all: ServedHost = { offeredTools: (session) => session.tools(), on: (listener, types) => host.on(listener, types) }
+  const all: ServedHost = {
+    offeredTools: (session) => session.tools(), on: (listener, types) => host.on(listener, types),
+  }
   const serving = await serveToolsOverHttp(all, {
-    info: { name: 'conformance', version: '1.0.0' }, openSession: (interactor) => host.openSession({ interactor, mode: 'yolo' }),
+    info: { name: 'conformance', version: '1.0.0' },
+    openSession: (interactor) => host.openSession({ interactor, mode: 'yolo' }),
     // The suite expects tasks of calls that take a second.
     taskAfterMs: 800,
     resources: [resources], prompts: [prompts],

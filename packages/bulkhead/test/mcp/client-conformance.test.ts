@@ -57,7 +57,9 @@ it.each(thoroughly([], ['2025-11-25', '2026-07-28']))(
   async (revision) => {
     const { code, output } = await suite('--requirements', revision)
     const unscored = new Set([...output.matchAll(/^ {2}✗ (\S+) \(/gm)].map(([, name]) => name))
-    expect([...output.matchAll(/^✗ (\S+):/gm)].map(([, name]) => name).filter((name) => !unscored.has(name))).toEqual([])
+    expect([...output.matchAll(/^✗ (\S+):/gm)].map(([, name]) => name).filter((name) => !unscored.has(name))).toEqual(
+      [],
+    )
     expect(output).toContain('SUITE SUMMARY')
     expect(code).toBe(0)
   },

@@ -8,8 +8,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { has } from '../../../../scripts/machine.ts'
 import { inShell } from '../../../bridges/test/mcp/connecting/setup.ts'
 import {
-  createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope,
-  type SessionOptions, type Session,
+  createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host,
+  type InteractionEnvelope, type SessionOptions, type Session,
 } from '../../src/index.ts'
 import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
@@ -87,7 +87,8 @@ function person(decision: 'once' | 'session' | 'reject') {
   const shown: InteractionEnvelope[] = []
   interactor.onQuestion((envelope) => {
     shown.push(envelope)
-    const value = envelope.request.kind === 'Approve' ? { decision } : envelope.request.kind === 'Confirm' ? true : 'said'
+    const value =
+      envelope.request.kind === 'Approve' ? { decision } : envelope.request.kind === 'Confirm' ? true : 'said'
     queueMicrotask(() => interactor.answer(envelope.correlationId, { status: 'accepted', value }))
   })
   return { interactor, shown, approvals: () => shown.filter(({ request }) => request.kind === 'Approve').length }
@@ -104,15 +105,23 @@ it('starts a server with the first session, offers its tools, asks before each c
   expect(names(host)).toContain('ship_echo')
   expect(reported()).toEqual(['TrustEntryInvalid'])
   expect(host.tool('ship_echo')).toMatchObject({
-    executor: 'remote', gated: true, layer: 'global', extension: 'mcp-ship', integrity: 'unpinned', server: { name: 'ship' },
+    executor: 'remote', gated: true, layer: 'global', extension: 'mcp-ship', integrity: 'unpinned',
+    server: { name: 'ship' },
   })
-  const call = (name: string, args: object = {}) => session.call({ id: crypto.randomUUID(), name, arguments: args as never })
-  expect(await call('ship_echo', { text: 'ahoy' })).toMatchObject({ type: 'output', data: 'ahoy', metadata: { origin: { extension: 'mcp-ship' } } })
-  expect(shown[0]!.request).toMatchObject({ approval: { tool: 'ship_echo', origin: expect.stringContaining('MCP server ship of the global configuration: ') } })
+  const call = (name: string, args: object = {}) =>
+    session.call({ id: crypto.randomUUID(), name, arguments: args as never })
+  expect(await call('ship_echo', { text: 'ahoy' })).toMatchObject({
+    type: 'output', data: 'ahoy', metadata: { origin: { extension: 'mcp-ship' } },
+  })
+  expect(shown[0]!.request).toMatchObject({
+    approval: { tool: 'ship_echo', origin: expect.stringContaining('MCP server ship of the global configuration: ') },
+  })
   expect(await call('ship_echo', { text: 'again' })).toMatchObject({ data: 'again' })
   expect(approvals()).toBe(1)
   expect(await call('ship_echo', { text: 5 })).toMatchObject({ error: { code: 'InputInvalid' } })
-  expect(await call('ship_fail')).toMatchObject({ type: 'error', error_text: 'no such ship', error: { code: 'ToolExecutionFailed' } })
+  expect(await call('ship_fail')).toMatchObject({
+    type: 'error', error_text: 'no such ship', error: { code: 'ToolExecutionFailed' },
+  })
   expect(await call('ship_ask')).toMatchObject({ data: '{"action":"accept","content":{"port":"said","sure":true}}' })
   const large = await call('ship_large', { bytes: 300_000 })
   expect(large).toMatchObject({ type: 'output', metadata: { truncated: true, output_path: expect.any(String) } })
@@ -123,21 +132,40 @@ it('an unusable tool is reported and omitted alone; unknown formats and a patter
   const formats = { what: { type: 'string', format: 'regex' }, count: { type: 'integer', format: 'int32' } }
   const tools = [
     { name: 'find', inputSchema: { type: 'object', properties: formats } },
-    { name: 'send', inputSchema: { type: 'object', properties } }, { name: 'loop', inputSchema: { type: 'object', allOf: [{ $ref: '#' }] } },
-    { name: 'odd', inputSchema: { type: 'object', properties: { a: { type: 'text' } } } }, { name: 'slow', inputSchema: { type: 'object' }, execution: { taskSupport: 'required' } },
-    { name: 'both', inputSchema: { type: 'object', properties: { ab: { type: 'string' } }, patternProperties: { '^a': { type: 'string' } } } },
+    { name: 'send', inputSchema: { type: 'object', properties } },
+    { name: 'loop', inputSchema: { type: 'object', allOf: [{ $ref: '#' }] } },
+    { name: 'odd', inputSchema: { type: 'object', properties: { a: { type: 'text' } } } },
+    { name: 'slow', inputSchema: { type: 'object' }, execution: { taskSupport: 'required' } },
+    {
+      name: 'both',
+      inputSchema: {
+        type: 'object', properties: { ab: { type: 'string' } }, patternProperties: { '^a': { type: 'string' } },
+      },
+    },
   ]
   writeFileSync(join(folder, 'script.json'), JSON.stringify({ tools }))
   configure({ mcp: { ship: { ...ship(), command: [process.execPath, RAW, join(folder, 'script.json')] } } })
   const host = await open()
   const session = await openSession(host, { mode: 'yolo' })
-  expect(session.tools().map(({ name }) => name).filter((name) => name.startsWith('ship_'))).toEqual(['ship_both', 'ship_find', 'ship_send'])
-  const faults = host.diagnostics.filter(({ extensionId }) => extensionId === 'mcp-ship').map(({ path, message }) => `${path} ${message}`)
-  for (const name of ['ship_loop', 'ship_odd', '"slow"']) expect(faults.filter((line) => line.includes(name)), name).toHaveLength(1)
+  expect(
+    session
+      .tools()
+      .map(({ name }) => name)
+      .filter((name) => name.startsWith('ship_')),
+  ).toEqual(['ship_both', 'ship_find', 'ship_send'])
+  const faults = host.diagnostics
+    .filter(({ extensionId }) => extensionId === 'mcp-ship')
+    .map(({ path, message }) => `${path} ${message}`)
+  for (const name of ['ship_loop', 'ship_odd', '"slow"'])
+    expect(
+      faults.filter((line) => line.includes(name)), name,
+    ).toHaveLength(1)
   expect(faults.filter((line) => line.includes('ship_find'))).toEqual([])
   expect(host.tool('ship_send')!.inputSchema['properties']).toEqual(properties)
   const call = (name: string, args: JsonObject) => session.call({ id: crypto.randomUUID(), name, arguments: args })
-  for (const [name, args] of [['ship_send', { mail: '.x' }], ['ship_find', { what: '(' }], ['ship_find', { count: 2 ** 40 }]] as const) {
+  for (const [name, args] of [
+    ['ship_send', { mail: '.x' }], ['ship_find', { what: '(' }], ['ship_find', { count: 2 ** 40 }],
+  ] as const) {
     expect(await call(name, args)).toMatchObject({ error_text: expect.stringContaining('it went wrong') })
   }
   expect(await call('ship_send', { mail: 'x'.repeat(21) })).toMatchObject({ error: { code: 'InputInvalid' } })
@@ -149,7 +177,10 @@ it('when a server changes its tool, a session asks again, and a turn that began 
   const host = await open()
   const { interactor, approvals } = person('session')
   const session = await openSession(host, { interactor })
-  const callIn = (from: Session) => (id: string, name: string, args: object = {}) => from.call({ id, name, arguments: args as never })
+  const callIn =
+    (from: Session) =>
+    (id: string, name: string, args: object = {}) =>
+      from.call({ id, name, arguments: args as never })
   const call = callIn(session)
   const inTurn = await host.openSession({ mode: 'yolo' })
   const callInTurn = callIn(inTurn)
@@ -159,7 +190,9 @@ it('when a server changes its tool, a session asks again, and a turn that began 
   await call('3', 'ship_rewrite')
   expect(approvals()).toBe(3)
   await expect.poll(() => host.tool('ship_echo')!.description).toContain('IMPORTANT')
-  expect(host.diagnostics).toContainEqual(expect.objectContaining({ code: 'TextSuspicious', path: '/tools/ship_echo/description' }))
+  expect(host.diagnostics).toContainEqual(
+    expect.objectContaining({ code: 'TextSuspicious', path: '/tools/ship_echo/description' }),
+  )
 
   expect(await callInTurn('4', 'ship_echo', { text: 'x' })).toMatchObject({ error: { code: 'ToolDefinitionChanged' } })
   expect(await callInTurn('5', 'ship_count')).toMatchObject({ data: 'done' })
@@ -173,7 +206,10 @@ it('when a server changes its tool, a session asks again, and a turn that began 
 })
 
 it('applies deadlines, rules by origin, and the refusal without a user', async () => {
-  configure({ mcp: { ship: { ...ship(), timeoutMs: 1_500 } }, rules: [{ permission: 'mcp:ship:count', pattern: '*', action: 'deny' }] })
+  configure({
+    mcp: { ship: { ...ship(), timeoutMs: 1_500 } },
+    rules: [{ permission: 'mcp:ship:count', pattern: '*', action: 'deny' }],
+  })
   const host = await open()
   const session = await openSession(host)
   const call = (name: string, from = session) => from.call({ id: crypto.randomUUID(), name, arguments: {} })
@@ -195,7 +231,9 @@ it('a local server outside a jail is marked, fails calls after a crash, reconnec
   const { interactor, shown } = person('once')
   const asking = await openSession(host, { interactor })
   await asking.call({ id: '1', name: 'ship_echo', arguments: { text: 'x' } })
-  expect(shown[0]!.request).toMatchObject({ approval: { mayTouch: expect.arrayContaining([expect.stringContaining('not confined')]) } })
+  expect(shown[0]!.request).toMatchObject({
+    approval: { mayTouch: expect.arrayContaining([expect.stringContaining('not confined')]) },
+  })
   expect(host.tool('ship_echo')).toMatchObject({ server: { unconfined: true } })
   const listed = (await inside(['tools', '--home', home], folder)).stdout
   expect(listed).toMatch(/ship_echo .*not confined/)
@@ -204,9 +242,12 @@ it('a local server outside a jail is marked, fails calls after a crash, reconnec
   expect((await inside(['tools', '--powers', '--home', home], folder)).stdout).toMatch(/^not confined: .*ship_echo/m)
 
   const session = await host.openSession({ mode: 'yolo' })
-  const call = (name: string, args: object = {}) => session.call({ id: crypto.randomUUID(), name, arguments: args as never })
+  const call = (name: string, args: object = {}) =>
+    session.call({ id: crypto.randomUUID(), name, arguments: args as never })
   expect(await call('ship_crash')).toMatchObject({ error: { code: 'ServerLost' } })
-  expect(await call('ship_echo', { text: 'x' })).toMatchObject({ error: { code: 'ServerUnavailable' }, error_text: expect.stringContaining('mcp server ship is unavailable') })
+  expect(await call('ship_echo', { text: 'x' })).toMatchObject({
+    error: { code: 'ServerUnavailable' }, error_text: expect.stringContaining('mcp server ship is unavailable'),
+  })
   expect(names(host)).toContain('ship_echo')
   expect(shipOf(host)).toMatchObject({ state: 'unavailable', tools: 2 })
   await expect.poll(() => call('ship_echo', { text: 'back' }), { interval: 200 }).toMatchObject({ type: 'output' })
@@ -246,7 +287,9 @@ it('a list of tools starts no server without --connect, and remembers the tools'
   const before = await run('tools')
   expect(before.code).toBe(0)
   expect(before.stdout).not.toContain('ship_echo')
-  expect(before.stdout).toMatch(has('bubblewrap') ? /ship +local +global +unknown +- / : /ship +local, not confined +global +unknown +- /)
+  expect(before.stdout).toMatch(
+    has('bubblewrap') ? /ship +local +global +unknown +- / : /ship +local, not confined +global +unknown +- /,
+  )
   expect(before.stdout).toMatch(/off +local, not confined +global +disabled/)
   expect((await run('call', 'read', '--args', '{"path":"notes"}')).code).toBe(1)
   expect(notes()).toEqual([])
@@ -255,7 +298,9 @@ it('a list of tools starts no server without --connect, and remembers the tools'
   const after = JSON.parse((await run('tools', '--json')).stdout) as { servers: unknown; tools: { name: string }[] }
   expect(after.servers).toMatchObject([{ name: 'off', state: 'disabled' }, { name: 'ship', state: 'known', tools: 1 }])
   expect(after.tools.map(({ name }) => name)).toContain('ship_echo')
-  expect((await run('explain', 'ship_echo', '--args', '{"text":"x"}')).stdout).toContain('"ship_echo" is the tool of mcp-ship')
+  expect((await run('explain', 'ship_echo', '--args', '{"text":"x"}')).stdout).toContain(
+    '"ship_echo" is the tool of mcp-ship',
+  )
   expect(notes()).toHaveLength(1)
   const called = await run('call', 'ship_echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo')
   expect([called.code, called.stdout]).toEqual([0, 'ahoy\n'])
@@ -264,7 +309,9 @@ it('a list of tools starts no server without --connect, and remembers the tools'
 
 it('calls a tool of a server that was never listed', async () => {
   configure({ mcp: { ship: light('echo'), other: ship() } })
-  const called = await inside(['call', 'mcp:ship.echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo'], folder, environment())
+  const called = await inside(
+    ['call', 'mcp:ship.echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo'], folder, environment(),
+  )
   expect([called.code, called.stdout]).toEqual([0, 'ahoy\n'])
   expect(notes()).toHaveLength(1)
 })

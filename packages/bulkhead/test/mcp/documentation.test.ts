@@ -20,7 +20,10 @@ const host = await createHost({ workspace: process.cwd() })
 /** `pnpm soak` starts the first as a client does: a process that finds the era, and one that serves. */
 const PROGRAMS = [
   ['docs/guides/mcp.md', StdioClientTransport, /^```ts server\.ts\n([\s\S]*?)^```/m.exec(inPage)![1]!],
-  ['the README of the bridges', OneProcess, `${AROUND}${/^```ts\n(import type \{ Interactor[\s\S]*?)^```/m.exec(inReadme)![1]!}\nawait host.close()`],
+  [
+    'the README of the bridges', OneProcess,
+    `${AROUND}${/^```ts\n(import type \{ Interactor[\s\S]*?)^```/m.exec(inReadme)![1]!}\nawait host.close()`,
+  ],
 ] as const
 
 let folder: string
@@ -36,7 +39,9 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 async function expectServed(client: Client): Promise<void> {
   expect(client.getServerVersion()?.name).toBe('my-agent')
-  expect(await client.callTool({ name: 'read', arguments: { path: 'notes.md' } })).toMatchObject({ structuredContent: { content: 'hello\n' } })
+  expect(await client.callTool({ name: 'read', arguments: { path: 'notes.md' } })).toMatchObject({
+    structuredContent: { content: 'hello\n' },
+  })
 }
 
 it.each(PROGRAMS)('the program of %s serves a client, and ends with its connection', async (_, _Transport, program) => {
@@ -64,7 +69,12 @@ it.each(PROGRAMS)('the process of %s ends with its connection', ONLY_IN_SOAK, as
 })
 
 it('the documented command exists', () => {
-  const { mcpServers: { bulkhead: { command, args } } } = JSON.parse(/^```json client\.json\n([\s\S]*?)^```/m.exec(inPage)![1]!) as
-    { readonly mcpServers: { readonly bulkhead: { readonly command: string; readonly args: readonly string[] } } }
+  const {
+    mcpServers: {
+      bulkhead: { command, args },
+    },
+  } = JSON.parse(/^```json client\.json\n([\s\S]*?)^```/m.exec(inPage)![1]!) as {
+    readonly mcpServers: { readonly bulkhead: { readonly command: string; readonly args: readonly string[] } }
+  }
   expect([command, ...args.slice(0, 2)]).toEqual(['npx', 'bulkhead', 'mcp'])
 })

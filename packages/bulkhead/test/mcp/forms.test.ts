@@ -35,7 +35,8 @@ async function fill(era: Era, person: Person, name = 'fill') {
   const [here, there] = InMemoryTransport.createLinkedPair()
   const { host } = world
   const serving = await serveTools(host, {
-    info: { name: 'bulkhead', version: '1.0.0' }, transport: here, openSession: (interactor) => host.openSession({ interactor }),
+    info: { name: 'bulkhead', version: '1.0.0' }, transport: here,
+    openSession: (interactor) => host.openSession({ interactor }),
   })
   onTestFinished(() => serving.close())
   const client = clientOf(era, person)
@@ -51,10 +52,14 @@ describe.each(ERAS)('a form of a tool, for a client of the %s era', (era) => {
       return { action: 'accept', content: { name: 'Ada', age: 36, size: 's', tags: ['b'], sure: true, more: 'x' } }
     })
     expect(structuredContent).toEqual({ name: 'Ada', age: 36, size: 's', tags: ['b'], sure: true })
-    expect(shown).toMatchObject([{
-      message: 'extension forms asks:\n| Who are you?',
-      requestedSchema: { required: ['name'], properties: { name: { title: 'Na\\u{202e}me' }, age: { type: 'integer', default: 30 } } },
-    }])
+    expect(shown).toMatchObject([
+      {
+        message: 'extension forms asks:\n| Who are you?',
+        requestedSchema: {
+          required: ['name'], properties: { name: { title: 'Na\\u{202e}me' }, age: { type: 'integer', default: 30 } },
+        },
+      },
+    ])
   })
 
   it('is not filled in with other values', async () => {

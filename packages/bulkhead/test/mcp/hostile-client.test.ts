@@ -2,7 +2,11 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { servedWorld, type ServedWorld } from './served-world.ts'
 
-type Answer = { readonly id: unknown; readonly result?: Record<string, unknown>; readonly error?: { readonly code: number; readonly message: string } }
+type Answer = {
+  readonly id: unknown
+  readonly result?: Record<string, unknown>
+  readonly error?: { readonly code: number; readonly message: string }
+}
 
 let world: ServedWorld
 let finish: ((output: string) => void)[]
@@ -38,7 +42,8 @@ function exchange(messages: readonly object[], count: number): Promise<readonly 
   })
 }
 const request = (id: number | string, method: string, params: object = {}) => ({ id, method, params })
-const task = (id: number | string) => request(id, 'tools/call', { name: 'task', arguments: { subagent_type: 'x', prompt: 'y' } })
+const task = (id: number | string) =>
+  request(id, 'tools/call', { name: 'task', arguments: { subagent_type: 'x', prompt: 'y' } })
 
 it('a duplicate id is refused, and the first request continues', async () => {
   const started = running(1)
@@ -57,7 +62,9 @@ it('a duplicate id is refused, and the first request continues', async () => {
 it('requests over the limit are refused, and open ones continue', async () => {
   const started = running(4)
   const answers = await exchange([1, 2, 3, 4, 5, 6].map(task), 2)
-  expect(answers).toMatchObject([5, 6].map((id) => ({ id, error: { code: -32000, message: expect.stringMatching(/^4 requests are open/) } })))
+  expect(answers).toMatchObject(
+    [5, 6].map((id) => ({ id, error: { code: -32000, message: expect.stringMatching(/^4 requests are open/) } })),
+  )
   await started
   const rest = exchange([], 4)
   for (const end of finish) end('done')
@@ -66,12 +73,16 @@ it('requests over the limit are refused, and open ones continue', async () => {
 
 it('unknown cancellations and unrequested responses are ignored', async () => {
   const started = running(1)
-  const tools = exchange([
-    task(1), { method: 'notifications/cancelled', params: { requestId: 99 } }, { method: 'notifications/cancelled', params: { requestId: '1' } },
-    { method: 'notifications/cancelled' }, { id: 7, result: { action: 'accept', content: { decision: 'once' } } },
-    { id: 8, error: { code: 1, message: 'x' } }, { method: 'notifications/progress', params: { progressToken: 1, progress: 1 } },
-    request(2, 'tools/list'),
-  ], 1)
+  const tools = exchange(
+    [
+      task(1), { method: 'notifications/cancelled', params: { requestId: 99 } },
+      { method: 'notifications/cancelled', params: { requestId: '1' } }, { method: 'notifications/cancelled' },
+      { id: 7, result: { action: 'accept', content: { decision: 'once' } } },
+      { id: 8, error: { code: 1, message: 'x' } },
+      { method: 'notifications/progress', params: { progressToken: 1, progress: 1 } }, request(2, 'tools/list'),
+    ],
+    1,
+  )
   expect((await tools)[0]).toMatchObject({ id: 2 })
   await started
   expect(world.eventsOf('ToolInvocationCancelled')).toEqual([])
@@ -91,16 +102,22 @@ it.each<[string, object]>([
 it('deeply nested arguments and prototype keys are refused', async () => {
   const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`) as object
   const polluted = JSON.parse('{"path":"x","__proto__":{"isError":false}}') as object
-  const answers = await exchange([
-    request(1, 'tools/call', { name: 'read', arguments: deep }), request(2, 'tools/call', { name: 'read', arguments: polluted }),
-  ], 2)
+  const answers = await exchange(
+    [
+      request(1, 'tools/call', { name: 'read', arguments: deep }),
+      request(2, 'tools/call', { name: 'read', arguments: polluted }),
+    ],
+    2,
+  )
   for (const { result } of answers) expect(result).toMatchObject({ isError: true })
   expect(({} as Record<string, unknown>)['isError']).toBeUndefined()
 })
 
 it('messages after the end are ignored', async () => {
   await world.serving.close()
-  await expect(world.transport.send({ jsonrpc: '2.0', ...request(1, 'tools/list') } as JSONRPCMessage)).rejects.toThrow('Not connected')
+  await expect(world.transport.send({ jsonrpc: '2.0', ...request(1, 'tools/list') } as JSONRPCMessage)).rejects.toThrow(
+    'Not connected',
+  )
   expect(world.eventsOf('SessionClosed')).toHaveLength(1)
 })
 
@@ -111,10 +128,15 @@ const modern = (version: string) => ({
 it('an unsupported version is refused with the supported one, at any time', async () => {
   const refusal = { code: -32022, data: { supported: ['2026-07-28'], requested: '1999-01-01' } }
   for (const round of [1, 2]) {
-    const answers = await exchange([
-      ...['tools/list', 'server/discover', 'tools/call'].map((method) => request(`${round} ${method}`, method, modern('1999-01-01'))),
-      request(`${round} good`, 'tools/list', modern('2026-07-28')),
-    ], 4)
+    const answers = await exchange(
+      [
+        ...['tools/list', 'server/discover', 'tools/call'].map((method) =>
+          request(`${round} ${method}`, method, modern('1999-01-01')),
+        ),
+        request(`${round} good`, 'tools/list', modern('2026-07-28')),
+      ],
+      4,
+    )
     expect(answers.filter(({ error }) => error)).toMatchObject(Array.from({ length: 3 }, () => ({ error: refusal })))
     expect(answers.find(({ id }) => id === `${round} good`)?.result).toHaveProperty('tools')
   }

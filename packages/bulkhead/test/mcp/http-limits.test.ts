@@ -18,7 +18,8 @@ let late: Promise<readonly void[]>
 const ending: (() => unknown)[] = []
 beforeAll(async () => {
   world = await new HttpWorld().open()
-  const pem = (name: string) => readFileSync(join(import.meta.dirname, '../../../broker/test/net/fixtures', `${name}.pem`))
+  const pem = (name: string) =>
+    readFileSync(join(import.meta.dirname, '../../../broker/test/net/fixtures', `${name}.pem`))
   const servings = [await world.serve(), await world.serve({ tls: { cert: pem('certificate'), key: pem('key') } })]
   ending.push(...world.ending.splice(0))
   const sockets = await Promise.all(servings.flatMap(({ serving }) => [opened(serving), opened(serving)]))
@@ -84,8 +85,11 @@ describe('connections without a token', () => {
 })
 
 const LISTEN = {
-  jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: {
-    _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} },
+  jsonrpc: '2.0', id: 1, method: 'subscriptions/listen',
+  params: {
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {},
+    },
     notifications: { toolsListChanged: true },
   },
 }
@@ -93,7 +97,9 @@ const MODERN = { 'mcp-method': 'subscriptions/listen', 'mcp-protocol-version': '
 
 /** Opens a stream of the newer era, on a connection of its own. */
 const listen = async ({ url }: HttpServing, token = TOKENS[0]) => {
-  const req = request(url, { method: 'POST', agent: false, headers: { ...PLAIN, ...MODERN, Authorization: `Bearer ${token}` } })
+  const req = request(url, {
+    method: 'POST', agent: false, headers: { ...PLAIN, ...MODERN, Authorization: `Bearer ${token}` },
+  })
   req.on('error', () => {}).end(JSON.stringify(LISTEN))
   const [res] = await once(req, 'response') as [IncomingMessage]
   world.ending.push(() => req.destroy())
@@ -104,7 +110,9 @@ const listen = async ({ url }: HttpServing, token = TOKENS[0]) => {
 it('a connection is refused while all are in use', async () => {
   const tokens = Array.from({ length: 5 }, (_, at) => `token-number-${at}-of-five`)
   const { serving } = await world.serve({ tokens, maxOpen: 1_000 })
-  const streams = Array.from({ length: connections }, (_, at) => listen(serving, tokens[Math.floor(at / connectionsPerToken)]))
+  const streams = Array.from({ length: connections }, (_, at) =>
+    listen(serving, tokens[Math.floor(at / connectionsPerToken)]),
+  )
   expect(new Set(await Promise.all(streams))).toEqual(new Set([200]))
   await expect(sessionOf(serving, tokens[4])).rejects.toThrow(/socket hang up|ECONNRESET/)
   await world.ending.pop()!()
@@ -135,7 +143,9 @@ describe('one token', () => {
     const { serving } = await world.serve({ maxSessions: 2 })
     const { url } = serving
     const sessions = [await sessionOf(serving), await sessionOf(serving)]
-    const streams = await Promise.all(sessions.map(({ id }) => fetch(url, { headers: { ...PLAIN, 'Mcp-Session-Id': id } })))
+    const streams = await Promise.all(
+      sessions.map(({ id }) => fetch(url, { headers: { ...PLAIN, 'Mcp-Session-Id': id } })),
+    )
     expect([await statusOf(serving), await statusOf(serving, TOKENS[1])]).toEqual([503, 200])
     await Promise.all(streams.map(({ body }) => body?.cancel()))
   })
@@ -182,7 +192,9 @@ describe('a body', () => {
 
   it('of a request without a token is answered with 401, and not read to its end', async () => {
     const { serving } = await world.serve()
-    expect(await send(serving, { headers: { Authorization: '' }, body: ' '.repeat(bodyBytes) })).toMatchObject({ status: 401 })
+    expect(await send(serving, { headers: { Authorization: '' }, body: ' '.repeat(bodyBytes) })).toMatchObject({
+      status: 401,
+    })
     expect(await sendEndlessly(serving, '')).toBe(401)
   })
 })

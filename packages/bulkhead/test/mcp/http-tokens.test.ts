@@ -29,15 +29,19 @@ describe('verify', () => {
 
   it('gives each session the name and the role of its token', async () => {
     const seen: unknown[] = []
-    const { serving } = await serve({ 'one-of-two-tokens': { name: 'ada', role: 'reviewer' }, 'two-of-two-tokens': { name: 'bob' } }, {
-      openSession: async (interactor, { name, role } = { name: 'none' }) => {
-        seen.push([name, role])
-        return world.host.openSession({ interactor, ...(role && { role }), roles: { allow_count_reviewer: false } })
+    const { serving } = await serve(
+      { 'one-of-two-tokens': { name: 'ada', role: 'reviewer' }, 'two-of-two-tokens': { name: 'bob' } },
+      {
+        openSession: async (interactor, { name, role } = { name: 'none' }) => {
+          seen.push([name, role])
+          return world.host.openSession({ interactor, ...(role && { role }), roles: { allow_count_reviewer: false } })
+        },
       },
-    })
+    )
     const call = async (token: string) => {
       const { id } = await sessionOf(serving, token)
-      return (await inSession(serving, id, { method: 'tools/call', params: { name: 'count', arguments: {} } }, token)).text
+      return (await inSession(serving, id, { method: 'tools/call', params: { name: 'count', arguments: {} } }, token))
+        .text
     }
     expect([await call('one-of-two-tokens'), await call('two-of-two-tokens')])
       .toEqual([expect.stringContaining('RoleDenied'), expect.stringContaining('counted')])
@@ -55,7 +59,9 @@ describe('verify', () => {
     world.ending.push(world.host.on(() => void (started += 1), ['ToolInvocationStarted']))
     const [ofAda] = Object.keys(known).map(async (token) => {
       const client = clientOf(era)
-      await client.connect(new StreamableHTTPClientTransport(new URL(serving.url), { requestInit: { headers: bearer(token) } }))
+      await client.connect(
+        new StreamableHTTPClientTransport(new URL(serving.url), { requestInit: { headers: bearer(token) } }),
+      )
       world.ending.push(() => client.close())
       return client.callTool({ name: 'wait', arguments: {} }).then(({ isError }) => isError, () => 'disconnected')
     })
@@ -63,7 +69,9 @@ describe('verify', () => {
     ending.abort()
     expect([true, 'disconnected']).toContain(await ofAda)
     await vi.waitFor(() => expect(open.size).toBe(1), WAIT)
-    const statuses = await Promise.all(Object.keys(known).map(async (token) => (await sessionOf(serving, token)).status))
+    const statuses = await Promise.all(
+      Object.keys(known).map(async (token) => (await sessionOf(serving, token)).status),
+    )
     expect(statuses).toEqual([401, 200])
   })
 
@@ -71,7 +79,9 @@ describe('verify', () => {
     const ending = new AbortController()
     const { serving } = await serve({ 'one-of-two-tokens': { name: 'ada', revoked: ending.signal } })
     const { id } = await sessionOf(serving, 'one-of-two-tokens')
-    const { body } = await fetch(serving.url, { headers: { ...PLAIN, ...bearer('one-of-two-tokens'), 'Mcp-Session-Id': id } })
+    const { body } = await fetch(serving.url, {
+      headers: { ...PLAIN, ...bearer('one-of-two-tokens'), 'Mcp-Session-Id': id },
+    })
     const ended = body!.pipeTo(new WritableStream()).then(() => 'ended', () => 'ended')
     ending.abort()
     expect(await ended).toBe('ended')
@@ -82,15 +92,27 @@ describe('verify', () => {
     const { origin } = new URL(serving.url)
     const refused = await send(serving, { headers: bearer('none-of-the-tokens') })
     const at = `${origin}/.well-known/oauth-protected-resource/mcp`
-    expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, `Bearer realm="bulkhead", resource_metadata="${at}"`])
+    expect([refused.status, refused.headers['www-authenticate']]).toEqual([
+      401, `Bearer realm="bulkhead", resource_metadata="${at}"`,
+    ])
     for (const place of [at, `${origin}/.well-known/oauth-protected-resource`]) {
       const found = await fetch(place)
-      expect([found.status, await found.json()]).toEqual([200, {
-        resource: serving.url, authorization_servers: [ISSUER], bearer_methods_supported: ['header'], resource_name: 'bulkhead',
-      }])
+      expect([found.status, await found.json()]).toEqual([
+        200,
+        {
+          resource: serving.url, authorization_servers: [ISSUER], bearer_methods_supported: ['header'],
+          resource_name: 'bulkhead',
+        },
+      ])
       expect((await fetch(place, { method: 'POST' })).status).toBe(401)
     }
-    expect((await send(serving, { method: 'GET', path: '/.well-known/oauth-protected-resource', headers: { Host: 'evil.example' } })).status).toBe(403)
+    expect(
+      (
+        await send(serving, {
+          method: 'GET', path: '/.well-known/oauth-protected-resource', headers: { Host: 'evil.example' },
+        })
+      ).status,
+    ).toBe(403)
   })
 
   it('without an issuer there is no such document', async () => {
@@ -107,7 +129,9 @@ describe('verify', () => {
 
   it('that fails serves nothing', async () => {
     const { serving, faults, open } = await world.serve({ verify: () => { throw new Error('no database') } })
-    expect([(await send(serving, { headers: bearer('some-token-of-a-client') })).status, faults, open.size]).toEqual([500, ['no database'], 0])
+    expect([(await send(serving, { headers: bearer('some-token-of-a-client') })).status, faults, open.size]).toEqual([
+      500, ['no database'], 0,
+    ])
   })
 })
 
@@ -157,10 +181,15 @@ describe('mcp token', () => {
     expect(await token('list')).toMatchObject({ code: 0, stdout: 'No tokens.\n' })
     const { code, stdout, stderr } = await token('add', 'editor', '--role', 'reader')
     const [, secret = ''] = /^Authorization: Bearer ([\w-]{43})$/m.exec(stdout) ?? []
-    expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/^Added the token editor, with the role reader\.\n/), expect.stringContaining('it is not stored')])
+    expect([code, stdout, stderr]).toEqual([
+      0, expect.stringMatching(/^Added the token editor, with the role reader\.\n/),
+      expect.stringContaining('it is not stored'),
+    ])
     expect(secret).not.toBe('')
     await added('builder')
-    expect(await token('list')).toMatchObject({ stdout: expect.stringMatching(/^NAME +ROLE +ADDED\neditor +reader .*\nbuilder +- /) })
+    expect(await token('list')).toMatchObject({
+      stdout: expect.stringMatching(/^NAME +ROLE +ADDED\neditor +reader .*\nbuilder +- /),
+    })
     const { tokens } = JSON.parse((await token('list', '--json')).stdout) as { readonly tokens: object[] }
     expect(tokens).toMatchObject([{ name: 'editor', role: 'reader' }, { name: 'builder', role: null }])
     expect([statSync(file).mode & 0o777, readFileSync(file, 'utf8').includes(secret)]).toEqual([0o600, false])
@@ -170,8 +199,9 @@ describe('mcp token', () => {
   })
 
   it.each([
-    [[], /Use token add NAME, token list, or token revoke NAME/], [['add'], /Use token add NAME/], [['add', 'a', 'b'], /Use token add NAME/],
-    [['add', '../a'], /is not a name/], [['add', 'a', '--role', 'a b'], /is not a role/], [['list', '--role', 'a'], /--role requires "token add"/],
+    [[], /Use token add NAME, token list, or token revoke NAME/], [['add'], /Use token add NAME/],
+    [['add', 'a', 'b'], /Use token add NAME/], [['add', '../a'], /is not a name/],
+    [['add', 'a', '--role', 'a b'], /is not a role/], [['list', '--role', 'a'], /--role requires "token add"/],
     [['add', 'a', '--port', '1'], /--port cannot be used/],
   ])('refuses %j', async (words, message) => {
     expect(await token(...words)).toMatchObject({ code: 2, stderr: expect.stringMatching(message) })
@@ -184,7 +214,9 @@ describe('mcp token', () => {
     await added('editor')
     damage()
     const { code, stderr } = await inside(['mcp', '--http', '--port', '0', ...places()], folder)
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/StoreUnavailable The tokens in .*mcp-tokens\.json cannot be used/)])
+    expect([code, stderr]).toEqual([
+      1, expect.stringMatching(/StoreUnavailable The tokens in .*mcp-tokens\.json cannot be used/),
+    ])
     expect((await token('list')).stderr).toMatch(/^StoreUnavailable /)
   })
 
@@ -195,7 +227,9 @@ describe('mcp token', () => {
     expect((await sessionOf(first.serving, secret)).status).toBe(200)
     const editor = await added('editor', '--role', 'reader')
     const { id } = await sessionOf(first.serving, editor)
-    const tools = await inSession(first.serving, id, { method: 'tools/call', params: { name: 'glob', arguments: { pattern: '*' } } }, editor)
+    const tools = await inSession(
+      first.serving, id, { method: 'tools/call', params: { name: 'glob', arguments: { pattern: '*' } } }, editor,
+    )
     expect(tools.text).toContain('RoleDenied')
     const stream = await fetch(first.serving.url, { headers: { ...PLAIN, ...bearer(editor), 'Mcp-Session-Id': id } })
     const ended = stream.body!.pipeTo(new WritableStream()).then(() => 'ended', () => 'ended')
@@ -204,15 +238,20 @@ describe('mcp token', () => {
     expect((await sessionOf(first.serving, editor)).status).toBe(401)
     expect(first.printed()).not.toContain(secret)
     await first.stop()
-    const { stdout } = await inside(['audit', 'tail', '--json', '--count', '50', '--home', join(folder, 'home')], folder)
-    const opened = (JSON.parse(stdout) as readonly { readonly record: { readonly type: string; readonly principal?: string } }[])
-      .filter(({ record }) => record.type === 'SessionOpened')
+    const { stdout } = await inside(
+      ['audit', 'tail', '--json', '--count', '50', '--home', join(folder, 'home')], folder,
+    )
+    const opened = (
+      JSON.parse(stdout) as readonly { readonly record: { readonly type: string; readonly principal?: string } }[]
+    ).filter(({ record }) => record.type === 'SessionOpened')
     expect(opened.map(({ record }) => record.principal)).toEqual([undefined, 'editor'])
 
     const builder = await added('builder')
     const second = await start([], { BULKHEAD_MCP_TOKEN: secret })
     expect(second.printed()).toMatch(/^Authorization: Bearer TOKEN \(the given token, builder\)$/m)
-    expect([(await sessionOf(second.serving, secret)).status, (await sessionOf(second.serving, builder)).status]).toEqual([200, 200])
+    expect([
+      (await sessionOf(second.serving, secret)).status, (await sessionOf(second.serving, builder)).status,
+    ]).toEqual([200, 200])
     writeFileSync(file, '{')
     expect((await sessionOf(second.serving, builder)).status).toBe(401)
     await vi.waitFor(() => expect(second.printed()).toMatch(/mcp: The tokens in .* cannot be used/), WAIT)
@@ -220,15 +259,20 @@ describe('mcp token', () => {
   })
 
   it.each([
-    [['--token-file', 'token'], '--token-file requires --http.'], [['--http', '--token-file', 'none'], 'none cannot be read'],
+    [['--token-file', 'token'], '--token-file requires --http.'],
+    [['--http', '--token-file', 'none'], 'none cannot be read'],
     [['--http', '--token-file', 'short'], 'short must contain one token of 16 or more characters'],
   ])('refuses mcp %j', async (words, message) => {
     writeFileSync(join(folder, 'short'), 'short\n')
-    expect(await inside(['mcp', ...words, ...places()], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+    expect(await inside(['mcp', ...words, ...places()], folder)).toMatchObject({
+      code: 2, stderr: expect.stringContaining(message),
+    })
   })
 
   it('refuses a variable that is no token', async () => {
     const { code, stderr } = await inside(['mcp', '--http', ...places()], folder, { BULKHEAD_MCP_TOKEN: 'a b' })
-    expect([code, stderr]).toEqual([2, expect.stringContaining('The variable BULKHEAD_MCP_TOKEN must contain one token')])
+    expect([code, stderr]).toEqual([
+      2, expect.stringContaining('The variable BULKHEAD_MCP_TOKEN must contain one token'),
+    ])
   })
 })

@@ -84,23 +84,33 @@ export interface RawResponse {
   readonly text: string
 }
 
-export const PLAIN = { 'Authorization': `Bearer ${TOKENS[0]}`, 'Content-Type': 'application/json', 'Accept': 'application/json, text/event-stream' }
+export const PLAIN = {
+  'Authorization': `Bearer ${TOKENS[0]}`, 'Content-Type': 'application/json',
+  'Accept': 'application/json, text/event-stream',
+}
 const HELLO = {
   jsonrpc: '2.0', id: 0, method: 'initialize',
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } },
 }
 
 /** A request of a client that is not honest. Node's fetch does not let a caller set `Host`. */
-export const send = ({ url }: Pick<HttpServing, 'url'>, { method = 'POST', path = '/mcp', headers = {}, body = HELLO }: Raw = {}) =>
+export const send = (
+  { url }: Pick<HttpServing, 'url'>, { method = 'POST', path = '/mcp', headers = {}, body = HELLO }: Raw = {},
+) =>
   new Promise<RawResponse>((resolve, reject) => {
     const request = url.startsWith('https') ? httpsRequest : httpRequest
-    const req = request(new URL(path, url), { method, agent: false, headers: { ...PLAIN, ...headers }, rejectUnauthorized: false }, (res) => {
-      let text = ''
-      res.setEncoding('utf8').on('data', (chunk: string) => { text += chunk })
-      res.on('end', () => resolve({ status: res.statusCode!, headers: res.headers, text }))
-    })
+    const req = request(
+      new URL(path, url), { method, agent: false, headers: { ...PLAIN, ...headers }, rejectUnauthorized: false },
+      (res) => {
+        let text = ''
+        res.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk
+        })
+        res.on('end', () => resolve({ status: res.statusCode!, headers: res.headers, text }))
+      },
+    )
     req.on('error', reject)
-    req.end(method === 'POST' ? typeof body === 'string' ? body : JSON.stringify(body) : undefined)
+    req.end(method === 'POST' ? (typeof body === 'string' ? body : JSON.stringify(body)) : undefined)
   })
 
 /** Starts a session of the older era. */
@@ -110,12 +120,15 @@ export async function sessionOf(serving: Pick<HttpServing, 'url'>, token = TOKEN
 }
 
 /** Sends a request in a session of the older era. */
-export const inSession = (serving: Pick<HttpServing, 'url'>, id: string, body: object, token = TOKENS[0]!) => send(serving, {
-  headers: { 'Authorization': `Bearer ${token}`, 'Mcp-Session-Id': id }, body: { jsonrpc: '2.0', id: 1, ...body },
-})
+export const inSession = (serving: Pick<HttpServing, 'url'>, id: string, body: object, token = TOKENS[0]!) =>
+  send(serving, {
+    headers: { 'Authorization': `Bearer ${token}`, 'Mcp-Session-Id': id }, body: { jsonrpc: '2.0', id: 1, ...body },
+  })
 
 /** A request of the newer era, which states what its client supports. */
-export function modern(method: string, params: Readonly<Record<string, unknown>>, clientCapabilities: object = {}, token = TOKENS[0]!): Raw {
+export function modern(
+  method: string, params: Readonly<Record<string, unknown>>, clientCapabilities: object = {}, token = TOKENS[0]!,
+): Raw {
   const named = params['name'] ?? params['taskId']
   return {
     headers: {
@@ -127,7 +140,8 @@ export function modern(method: string, params: Readonly<Record<string, unknown>>
       params: {
         ...params,
         _meta: {
-          'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': clientCapabilities,
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+          'io.modelcontextprotocol/clientCapabilities': clientCapabilities,
         },
       },
     },

@@ -19,9 +19,13 @@ afterAll(() => world.close())
 
 const serve: HttpWorld['serve'] = (options) => world.serve(options)
 
-async function connect({ url, tokens }: Pick<HttpServing, 'url' | 'tokens'>, era: Era, person?: Person, token = tokens[0]) {
+async function connect(
+  { url, tokens }: Pick<HttpServing, 'url' | 'tokens'>, era: Era, person?: Person, token = tokens[0],
+) {
   const client = clientOf(era, person)
-  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: `Bearer ${token}` } } })
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: { Authorization: `Bearer ${token}` } },
+  })
   await client.connect(transport)
   world.ending.push(() => client.close())
   return { client, transport }
@@ -74,7 +78,10 @@ it.each<[why: string, status: number, raw: Raw]>([
   ['from a web page', 403, { headers: { Origin: 'https://evil.example' } }],
   ['from a page without an origin', 403, { headers: { Origin: 'null' } }],
   ['at another path', 404, { path: '/' }],
-  ['in an unknown session', 404, { headers: { 'Mcp-Session-Id': 'x' }, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }],
+  [
+    'in an unknown session', 404,
+    { headers: { 'Mcp-Session-Id': 'x' }, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
+  ],
   ['before a session', 400, { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }],
   ['with a body that is not JSON', 400, { body: '{' }],
   ['with a body that is too long', 413, { body: ' '.repeat(10_000_001) }],
@@ -85,7 +92,9 @@ it.each<[why: string, status: number, raw: Raw]>([
   const { serving, open } = await serve()
   const response = await send(serving, raw)
   expect([response.status, open.size]).toEqual([status, 0])
-  expect(JSON.parse(response.text)).toMatchObject({ jsonrpc: '2.0', id: null, error: { message: expect.any(String) as string } })
+  expect(JSON.parse(response.text)).toMatchObject({
+    jsonrpc: '2.0', id: null, error: { message: expect.any(String) as string },
+  })
   expect(response.headers['www-authenticate']).toBe(status === 401 ? 'Bearer realm="bulkhead"' : undefined)
 })
 
@@ -97,7 +106,8 @@ describe('a session of the older era', () => {
     const { serving, open } = await serve()
     const { id } = await sessionOf(serving)
     expect([await list(serving, id), await list(serving, id, TOKENS[1])]).toEqual([200, 404])
-    const remove = (token: string) => send(serving, { method: 'DELETE', headers: { 'Authorization': `Bearer ${token}`, 'Mcp-Session-Id': id } })
+    const remove = (token: string) =>
+      send(serving, { method: 'DELETE', headers: { 'Authorization': `Bearer ${token}`, 'Mcp-Session-Id': id } })
     expect([(await remove(TOKENS[1]!)).status, open.size, (await remove(TOKENS[0]!)).status]).toEqual([404, 1, 200])
     await expect.poll(() => open.size).toBe(0)
     expect(await list(serving, id)).toBe(404)
@@ -117,11 +127,15 @@ describe('a session of the older era', () => {
   it('makes room when the number of sessions is reached, and refuses another one while all are in use', async () => {
     const { serving, open } = await serve({ maxSessions: 2 })
     const [first, second] = [await sessionOf(serving), await sessionOf(serving)]
-    const { status } = await inSession(serving, first.id, { method: 'tools/call', params: { name: 'count', arguments: {} } })
+    const { status } = await inSession(serving, first.id, {
+      method: 'tools/call', params: { name: 'count', arguments: {} },
+    })
     expect(status).toBe(200)
     const third = await sessionOf(serving)
     expect([open.size, await list(serving, first.id), await list(serving, third.id)]).toEqual([2, 404, 200])
-    const streams = await Promise.all([second, third].map(({ id }) => fetch(serving.url, { headers: { ...PLAIN, 'Mcp-Session-Id': id } })))
+    const streams = await Promise.all(
+      [second, third].map(({ id }) => fetch(serving.url, { headers: { ...PLAIN, 'Mcp-Session-Id': id } })),
+    )
     expect((await sessionOf(serving)).status).toBe(503)
     await Promise.all(streams.map(({ body }) => body?.cancel()))
   })
@@ -138,7 +152,8 @@ describe('a session of the older era', () => {
 
 it('answers 400 to a client of the newer era that lacks a capability which its call needs', async () => {
   const { serving } = await serve()
-  const call = (clientCapabilities: object) => send(serving, modern('tools/call', { name: 'greet', arguments: {} }, clientCapabilities))
+  const call = (clientCapabilities: object) =>
+    send(serving, modern('tools/call', { name: 'greet', arguments: {} }, clientCapabilities))
   const refused = await call({ elicitation: { url: {} } })
   expect(refused.status).toBe(400)
   const lacks = { code: -32021, data: { requiredCapabilities: { elicitation: { form: {} } } } }
@@ -165,10 +180,13 @@ it('listens beyond this machine only with a certificate, or if the caller insist
       (await send({ ...serving, url: serving.url.replace('0.0.0.0', '127.0.0.1') }, { headers })).status))
   const byAddress = [{ Host: '203.0.113.7:80' }, { Host: 'secure.test' }, { Origin: 'http://203.0.113.7' }]
   expect(await statuses(await serve({ host: '0.0.0.0', insecure: true }), byAddress)).toEqual([200, 403, 403])
-  const pem = (name: string) => readFileSync(join(import.meta.dirname, '../../../broker/test/net/fixtures', `${name}.pem`))
+  const pem = (name: string) =>
+    readFileSync(join(import.meta.dirname, '../../../broker/test/net/fixtures', `${name}.pem`))
   const secure = await serve({ host: '0.0.0.0', tls: { cert: pem('certificate'), key: pem('key') } })
   expect(secure.serving.url).toMatch(/^https:/)
-  const byName = [...byAddress, { Host: 'evil.example' }, { Origin: 'https://secure.test' }, { Origin: 'https://evil.example' }]
+  const byName = [
+    ...byAddress, { Host: 'evil.example' }, { Origin: 'https://secure.test' }, { Origin: 'https://evil.example' },
+  ]
   expect(await statuses(secure, byName)).toEqual([200, 200, 403, 403, 200, 403])
 })
 
@@ -182,8 +200,14 @@ describe('bulkhead mcp --http', () => {
     [['--http', '--port', '70000'], '--port must be a whole number from 0 to 65535, not "70000".'],
     [['--http', '--cert', 'x'], 'Use --cert and --key together.'],
     [['--http', '--cert', 'none.pem', '--key', 'none.pem'], 'none.pem cannot be read'],
-    [['--http', '--port', '0', '--host', '0.0.0.0'], 'Other machines can reach 0.0.0.0. Add --cert and --key, or --insecure.'],
-    [['--http', '--port', '0', '--host', '203.0.113.7', '--insecure'], '"203.0.113.7" is not an address of this machine.'],
+    [
+      ['--http', '--port', '0', '--host', '0.0.0.0'],
+      'Other machines can reach 0.0.0.0. Add --cert and --key, or --insecure.',
+    ],
+    [
+      ['--http', '--port', '0', '--host', '203.0.113.7', '--insecure'],
+      '"203.0.113.7" is not an address of this machine.',
+    ],
     [['--http', '--port', '0', '--cert', 'own/x.pem', '--key', 'own/x.pem'], '--cert and --key do not work'],
   ])('refuses %j', async (options, message) => {
     mkdirSync(join(folder, 'own'), { recursive: true })

@@ -11,7 +11,9 @@ import { createHost, type Host } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 import { ERAS } from './served-world.ts'
 
-const INSPECTOR = fileURLToPath(new URL('clients/launcher/build/index.js', import.meta.resolve('@modelcontextprotocol/inspector/package.json')))
+const INSPECTOR = fileURLToPath(
+  new URL('clients/launcher/build/index.js', import.meta.resolve('@modelcontextprotocol/inspector/package.json')),
+)
 const BIN = join(import.meta.dirname, '../../src/bin.ts')
 
 let folder: string
@@ -36,7 +38,9 @@ afterAll(async () => {
 
 /** Runs the official inspector, with a home of its own. */
 async function inspect(target: readonly string[], options: readonly string[]) {
-  const env = { NO_COLOR: '1', HOME: folder, PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+  const env = {
+    NO_COLOR: '1', HOME: folder, PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+  }
   const child = spawn(process.execPath, [INSPECTOR, '--cli', ...target, ...options, '--format', 'json'], { env })
   let out = ''
   let told = ''
@@ -48,7 +52,10 @@ async function inspect(target: readonly string[], options: readonly string[]) {
 }
 
 const TARGETS: readonly (readonly [string, () => readonly string[]])[] = [
-  ['standard input and output', () => [process.execPath, BIN, 'mcp', '--workspace', join(folder, 'work'), '--home', join(folder, 'home')]],
+  [
+    'standard input and output',
+    () => [process.execPath, BIN, 'mcp', '--workspace', join(folder, 'work'), '--home', join(folder, 'home')],
+  ],
   ['HTTP', () => [serving.url, '--transport', 'http', '--header', `Authorization: Bearer ${serving.tokens[0]}`]],
 ]
 
@@ -57,7 +64,9 @@ describe.each(TARGETS)('the official inspector over %s', ONLY_IN_SOAK, (_, targe
   it.each(ERAS)('lists and calls tools in the %s era', async (era) => {
     const { told, result } = await inspect(target(), ['--protocol-era', era, '--method', 'tools/list', '--strict'])
     expect(told).toContain('0 errors')
-    expect(result).toMatchObject({ tools: expect.arrayContaining([expect.objectContaining({ name: 'read' })]) as unknown })
+    expect(result).toMatchObject({
+      tools: expect.arrayContaining([expect.objectContaining({ name: 'read' })]) as unknown,
+    })
     const called = await inspect(target(), [
       '--protocol-era', era, '--method', 'tools/call', '--tool-name', 'read', '--tool-args-json', '{"path":"notes.md"}',
     ])

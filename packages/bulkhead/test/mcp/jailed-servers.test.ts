@@ -1,4 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -64,7 +66,9 @@ describe('in a jail', needs('bubblewrap'), () => {
   it('a server reads the workspace, and writes only with a grant', async () => {
     const call = await open({ files: local([OFFICIAL.files, '.']) })
     expect(await call('files_read_text_file', { path: 'note' })).toEqual({ content: 'work/note' })
-    expect(await call('files_write_file', { path: 'new', content: 'x' })).toMatch(/EROFS.*\n\[The server runs in a jail\..*mcp\.files\.requires\.fs\.write/)
+    expect(await call('files_write_file', { path: 'new', content: 'x' })).toMatch(
+      /EROFS.*\n\[The server runs in a jail\..*mcp\.files\.requires\.fs\.write/,
+    )
     expect(host!.tool('files_write_file')).toMatchObject({ requires: { fs: { read: ['{workspace}/**'], write: [] } } })
     expect(host!.tool('files_write_file')!.server).not.toHaveProperty('unconfined')
   })
@@ -72,12 +76,18 @@ describe('in a jail', needs('bubblewrap'), () => {
   it('the official servers work', ONLY_IN_SOAK, async () => {
     const call = await open({
       files: local([OFFICIAL.files, '.'], { fs: { write: ['{workspace}'] } }),
-      everything: local([OFFICIAL.everything]), memory: { ...local([OFFICIAL.memory], { fs: { write: ['{workspace}'] } }), env: ['MEMORY_FILE_PATH'] }, thinking: local([OFFICIAL.thinking]),
+      everything: local([OFFICIAL.everything]),
+      memory: { ...local([OFFICIAL.memory], { fs: { write: ['{workspace}'] } }), env: ['MEMORY_FILE_PATH'] },
+      thinking: local([OFFICIAL.thinking]),
     })
     await call('files_write_file', { path: 'new', content: 'x' })
     expect(readFileSync(join(folder, 'work/new'), 'utf8')).toBe('x')
     expect(await call('everything_echo', { message: 'hello' })).toBe('Echo: hello')
-    expect(await call('thinking_sequentialthinking', { thought: 'a', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 })).toMatchObject({ thoughtNumber: 1 })
+    expect(
+      await call('thinking_sequentialthinking', {
+        thought: 'a', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1,
+      }),
+    ).toMatchObject({ thoughtNumber: 1 })
     await call('memory_create_entities', { entities: [{ name: 'a', entityType: 'b', observations: [] }] })
     expect(readFileSync(join(folder, 'work/memory.jsonl'), 'utf8')).toContain('"entityType":"b"')
   })
@@ -97,7 +107,9 @@ describe('in a jail', needs('bubblewrap'), () => {
 
   it('a hostile server with a host reaches no other', ONLY_IN_SOAK, async () => {
     const service = createServer((_, response) => void response.end()).listen(0, '127.0.0.1')
-    const port = await new Promise<number>((resolve) => service.once('listening', () => resolve((service.address() as AddressInfo).port)))
+    const port = await new Promise<number>((resolve) =>
+      service.once('listening', () => resolve((service.address() as AddressInfo).port)),
+    )
     try {
       const call = await open({ evil: hostile({ net: { hosts: [`127.0.0.1:${port}`] } }) })
       const attempt = (what: string, more: JsonObject) => call('evil_try', { what, ...more })
@@ -122,7 +134,8 @@ describe('in a jail', needs('bubblewrap'), () => {
   })
 
   it.each([
-    ['disk', { what: 'fill', path: '/tmp/full' }, /refused ENOSPC/], ['processes', { what: 'forks' }, /ServerLost|ended/],
+    ['disk', { what: 'fill', path: '/tmp/full' }, /refused ENOSPC/],
+    ['processes', { what: 'forks' }, /ServerLost|ended/],
     ['memory', { what: 'memory' }, /ServerLost|refused/],
   ])('a hostile server cannot exhaust the machine: %s', ONLY_IN_SOAK, async (_, args, what) => {
     const call = await open({ evil: hostile(), good: hostile() })
@@ -132,7 +145,9 @@ describe('in a jail', needs('bubblewrap'), () => {
 })
 
 it('a server is refused at once, with a cure, where no jail can be made', WALLS, async () => {
-  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, '.bulkhead'), config: { mcp: { evil: hostile() } } })
+  host = await createHost({
+    workspace: join(folder, 'work'), home: join(folder, '.bulkhead'), config: { mcp: { evil: hostile() } },
+  })
   await host.openSession()
   const message = expect.stringMatching(/^Local servers run in a jail, but .*Install bubblewrap.*"jail": false/)
   expect(await host.mcp.connect()).toMatchObject([isJailed ? { state: 'connected' }
@@ -141,7 +156,12 @@ it('a server is refused at once, with a cure, where no jail can be made', WALLS,
 })
 
 it('an entry names what it lacks, and one without a jail is marked', async () => {
-  const config = { mcp: { old: { type: 'local', command: ['npx', '-y', '@acme/server', join(folder, '.ssh')] }, free: { type: 'local', command: ['node'], jail: false } } }
+  const config = {
+    mcp: {
+      old: { type: 'local', command: ['npx', '-y', '@acme/server', join(folder, '.ssh')] },
+      free: { type: 'local', command: ['node'], jail: false },
+    },
+  }
   writeFileSync(join(folder, '.bulkhead/config.json'), JSON.stringify(config))
   const { stdout } = await inside(['tools', '--home', join(folder, '.bulkhead')], join(folder, 'work'))
   expect(stdout).toMatch(/may not read ".*\/\.ssh", which its command names/)

@@ -13,7 +13,9 @@ beforeAll(async () => {
   home = join(folder, 'home/.bulkhead')
   mkdirSync(home, { recursive: true })
   server = await new AccountServer().open()
-  writeFileSync(join(home, 'config.json'), JSON.stringify({ mode: 'yolo', mcp: { ship: { type: 'remote', url: server.url } } }))
+  writeFileSync(
+    join(home, 'config.json'), JSON.stringify({ mode: 'yolo', mcp: { ship: { type: 'remote', url: server.url } } }),
+  )
 })
 afterAll(() => {
   server.close()
@@ -31,16 +33,20 @@ it('signs in and out on the command line, and tells how where no person can', as
     stdout: expect.stringContaining('Run `bulkhead mcp login ship`'),
   })
   expect(await inside(['mcp', 'login', 'ship'], folder, {}, visit)).toMatchObject({
-    code: 0, stdout: 'Signed in to ship. It offers 1 tool.\n', stderr: expect.stringContaining(`${server.origin}/authorize?`),
+    code: 0, stdout: 'Signed in to ship. It offers 1 tool.\n',
+    stderr: expect.stringContaining(`${server.origin}/authorize?`),
   })
   expect(readdirSync(join(home, 'oauth'))).toHaveLength(1)
-  expect(await inside(['mcp', 'logout', 'ship'], folder)).toMatchObject({ stdout: 'The tokens of ship were deleted.\n' })
+  expect(await inside(['mcp', 'logout', 'ship'], folder)).toMatchObject({
+    stdout: 'The tokens of ship were deleted.\n',
+  })
 })
 
 it.each([
   [['login'], 'Name one server'], [['login', 'ship', 'two'], 'Name one server'],
   [['login', 'ship', '--port', 'x'], '--port must be'], [['logout', 'ship', '--port', '1'], '--port cannot be used'],
-  [['login', 'ship', '--mode', 'ask'], '--mode cannot be used'], [['logn'], 'Unexpected argument "logn" after "mcp". Did you mean "login"'],
+  [['login', 'ship', '--mode', 'ask'], '--mode cannot be used'],
+  [['logn'], 'Unexpected argument "logn" after "mcp". Did you mean "login"'],
   [['login', 'harbour'], 'There is no MCP server "harbour"'],
 ])('refuses mcp %j with what is wrong', async (args, message) => {
   expect(await inside(['mcp', ...args], folder)).toMatchObject({ stdout: '', stderr: expect.stringContaining(message) })

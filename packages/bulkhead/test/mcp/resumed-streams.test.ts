@@ -26,7 +26,12 @@ async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Stream
   for await (const chunk of body) {
     text += decoder.decode(chunk, { stream: true })
     for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-      const fields = new Map(text.slice(0, end).split('\n').map((line) => /^(\w*): ?(.*)$/.exec(line)!.slice(1) as [string, string]))
+      const fields = new Map(
+        text
+          .slice(0, end)
+          .split('\n')
+          .map((line) => /^(\w*): ?(.*)$/.exec(line)!.slice(1) as [string, string]),
+      )
       text = text.slice(end + 2)
       const data = fields.get('data')
       if (!fields.has('id')) continue
@@ -37,12 +42,17 @@ async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Stream
 
 /** A session whose client can be asked, with a call that has asked, over a connection that broke then. */
 async function broken({ url }: HttpServing) {
-  const start = await send({ url }, {
-    body: {
-      jsonrpc: '2.0', id: 0, method: 'initialize',
-      params: { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo: { name: 'raw', version: '0' } },
+  const start = await send(
+    { url },
+    {
+      body: {
+        jsonrpc: '2.0', id: 0, method: 'initialize',
+        params: {
+          protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo: { name: 'raw', version: '0' },
+        },
+      },
     },
-  })
+  )
   const session = String(start.headers['mcp-session-id'])
   const gone = new AbortController()
   const headers = { ...PLAIN, 'Mcp-Session-Id': session, 'MCP-Protocol-Version': '2025-11-25' }
@@ -119,7 +129,9 @@ it('the official client survives a connection that breaks during a call', async 
     return { action: 'accept', content: { answer: 'Ada' } }
   })
   const url = new URL(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/mcp`)
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers: { Authorization: `Bearer ${TOKENS[0]}` } } }))
+  await client.connect(
+    new StreamableHTTPClientTransport(url, { requestInit: { headers: { Authorization: `Bearer ${TOKENS[0]}` } } }),
+  )
   world.ending.push(() => client.close())
   expect(await client.callTool({ name: 'greet', arguments: {} })).toMatchObject({ content: [{ text: 'Hello Ada' }] })
   expect(asked).toBe(1)

@@ -17,11 +17,14 @@ const YES = { answer: { action: 'accept', content: { decision: 'once' } } }
 /** A client that does what the SDK would do. */
 function byHand(client: Client) {
   const send = (name: string, args: object, more: object = {}) =>
-    client.request({ method: 'tools/call', params: { name, arguments: args, ...more } as never }, { allowInputRequired: true })
+    client.request(
+      { method: 'tools/call', params: { name, arguments: args, ...more } as never }, { allowInputRequired: true },
+    )
   return {
-    ask: async (name = 'write', args: object = ARGS) => await send(name, args) as unknown as Round,
-    goOn: ({ requestState }: Pick<Round, 'requestState'>, inputResponses: unknown = YES, name = 'write', args: object = ARGS) =>
-      send(name, args, { requestState, inputResponses }),
+    ask: async (name = 'write', args: object = ARGS) => (await send(name, args)) as unknown as Round,
+    goOn: (
+      { requestState }: Pick<Round, 'requestState'>, inputResponses: unknown = YES, name = 'write', args: object = ARGS,
+    ) => send(name, args, { requestState, inputResponses }),
   }
 }
 
@@ -40,7 +43,9 @@ describe('a client that is asked in the response to its call', () => {
 
   it('continues the waiting call', async () => {
     const round = await rounds.ask()
-    expect(round).toMatchObject({ resultType: 'input_required', inputRequests: { answer: { method: 'elicitation/create' } } })
+    expect(round).toMatchObject({
+      resultType: 'input_required', inputRequests: { answer: { method: 'elicitation/create' } },
+    })
     expect(isWritten()).toBe(false)
     expect(await rounds.goOn(round)).toMatchObject({ structuredContent: { created: true } })
     expect(world.eventsOf('ToolInvocationProposed')).toHaveLength(1)
@@ -56,7 +61,9 @@ describe('a client that is asked in the response to its call', () => {
   it('cannot answer for another call', async () => {
     const round = await rounds.ask()
     const other = { path: 'other.txt', content: 'x' }
-    await expect(rounds.goOn(round, YES, 'write', other)).rejects.toMatchObject({ code: -32602, message: expect.stringMatching(/another call/) })
+    await expect(rounds.goOn(round, YES, 'write', other)).rejects.toMatchObject({
+      code: -32602, message: expect.stringMatching(/another call/),
+    })
     const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`) as object
     await expect(rounds.goOn(round, YES, 'write', deep)).rejects.toMatchObject({ code: -32602 })
     await expect(rounds.goOn(round, YES, 'edit')).rejects.toMatchObject({ code: -32602 })
@@ -109,9 +116,12 @@ describe('a client of the legacy era', () => {
   it('is asked one question at a time, and an answer may settle others', async () => {
     const world = await servedWorld()
     let asked = 0
-    const client = await world.connect('legacy', () => ({ action: 'accept', content: { decision: ++asked === 1 ? 'session' : 'reject' } }))
+    const client = await world.connect('legacy', () => ({
+      action: 'accept', content: { decision: ++asked === 1 ? 'session' : 'reject' },
+    }))
     const write = () => client.callTool({ name: 'write', arguments: ARGS })
-    for (const written of await Promise.all([write(), write()])) expect(written).toMatchObject({ structuredContent: { path: 'out.txt' } })
+    for (const written of await Promise.all([write(), write()]))
+      expect(written).toMatchObject({ structuredContent: { path: 'out.txt' } })
     expect(asked).toBe(1)
     await world.end()
   })

@@ -15,7 +15,8 @@ async function open(options?: ServedWorldOptions): Promise<ServedWorld> {
   return world
 }
 
-const textOf = ({ content }: CallToolResult): string => content.map((part) => part.type === 'text' ? part.text : part.type).join('\n')
+const textOf = ({ content }: CallToolResult): string =>
+  content.map((part) => (part.type === 'text' ? part.text : part.type)).join('\n')
 const call = (client: Client, name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args })
 const write = (client: Client) => call(client, 'write', { path: 'out.txt', content: 'x\u202e' })
 
@@ -66,7 +67,9 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     await ended
     const { session_id: id } = JSON.parse(textOf(started)) as { session_id: string }
     const [first, second] = [await call(client, 'glob', { pattern: '*' }), await call(client, 'glob', { pattern: '*' })]
-    expect(textOf(first)).toContain(`\nThe task ${id} of the agent clerk in the background has ended: {"output":"did it"}`)
+    expect(textOf(first)).toContain(
+      `\nThe task ${id} of the agent clerk in the background has ended: {"output":"did it"}`,
+    )
     expect(textOf(second)).not.toContain('has ended')
     expect(events.filter(({ type }) => type === 'TurnBegan')).toEqual([])
   })
@@ -74,7 +77,9 @@ describe.each(ERAS)('a client of the %s era', (era) => {
   it('gets a protocol error for an unknown tool', async () => {
     const { connect } = await open({ config: { tools: { glob: { enabled: false } } } })
     const client = await connect(era)
-    await expect(call(client, 'reads', {})).rejects.toMatchObject({ code: -32602, message: expect.stringMatching(/no tool "reads".*"read"/) })
+    await expect(call(client, 'reads', {})).rejects.toMatchObject({
+      code: -32602, message: expect.stringMatching(/no tool "reads".*"read"/),
+    })
     await expect(call(client, 'glob', { pattern: '*' })).rejects.toMatchObject({ code: -32602 })
   })
 
@@ -84,15 +89,21 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     const answers = ['once', 'session', 'unused']
     const client = await connect(era, ({ message, requestedSchema }) => {
       asked.push(message)
-      expect(requestedSchema.properties['decision']).toMatchObject({ enum: ['once', 'session', 'session:workspace', 'reject'], default: 'reject' })
+      expect(requestedSchema.properties['decision']).toMatchObject({
+        enum: ['once', 'session', 'session:workspace', 'reject'],
+        default: 'reject',
+      })
       return { action: 'accept', content: { decision: answers.shift()! } }
     })
-    for (let round = 0; round < 3; round++) expect(await write(client)).toMatchObject({ structuredContent: { path: 'out.txt' } })
+    for (let round = 0; round < 3; round++)
+      expect(await write(client)).toMatchObject({ structuredContent: { path: 'out.txt' } })
     expect(asked).toHaveLength(2)
     expect(asked[0]).toMatch(/^Allow `write` to write .*out\.txt\?\nfrom: bundled extension write \S+\n/)
     expect(asked[0]).toMatch(/^\| {3}"content": "x\\u\{?202e/m)
     expect(readFileSync(join(workspace, 'out.txt'), 'utf8')).toBe('x\u202e')
-    expect(await host.approvals.list()).toMatchObject([{ scope: 'session', tool: 'write', grantedBy: 'a person at editor 1.2.3' }])
+    expect(await host.approvals.list()).toMatchObject([
+      { scope: 'session', tool: 'write', grantedBy: 'a person at editor 1.2.3' },
+    ])
   })
 
   it.each<[string, Person]>([
@@ -144,7 +155,10 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     })
     const options = [{ label: 'red', description: 'like a\nrose' }, { label: 'green' }, { label: 'blue' }]
     const result = await call(client, 'question', {
-      questions: [{ question: 'Why?', header: 'Reason' }, { question: 'Which?', options }, { question: 'All?', options, multi_select: true }],
+      questions: [
+        { question: 'Why?', header: 'Reason' }, { question: 'Which?', options },
+        { question: 'All?', options, multi_select: true },
+      ],
     })
     expect(result.structuredContent).toEqual({ answers: [['because'], ['red'], ['red', 'blue']] })
     expect(forms).toEqual([
@@ -205,11 +219,18 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     const { connect, home, host } = await open()
     const changed = Promise.withResolvers<readonly string[]>()
     const client = await connect(era, undefined, {
-      listChanged: { tools: { onChanged: (error, tools) => error ? changed.reject(error) : changed.resolve((tools ?? []).map(({ name }) => name)) } },
+      listChanged: {
+        tools: {
+          onChanged: (error, tools) =>
+            error ? changed.reject(error) : changed.resolve((tools ?? []).map(({ name }) => name)),
+        },
+      },
     })
     onTestFinished(() => changed.resolve([]))
     expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('late')
-    writeExtension(home, { id: 'late', tools: [{ name: 'late' }] }, 'export default { tools: { late: { execute: () => 1 } } }')
+    writeExtension(
+      home, { id: 'late', tools: [{ name: 'late' }] }, 'export default { tools: { late: { execute: () => 1 } } }',
+    )
     await host.reload()
     expect(await changed.promise).toContain('late')
   })
@@ -239,10 +260,13 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     const { connect, home, host } = await open()
     const properties = { success: { type: 'boolean' }, count: { type: 'integer' } }
     const outputSchema = { type: 'object', properties, required: ['success', 'count'], additionalProperties: false }
-    writeExtension(home, { id: 'forms', tools: [{ name: 'counts', outputSchema }, { name: 'fails' }] }, `export default { tools: {
+    writeExtension(
+      home, { id: 'forms', tools: [{ name: 'counts', outputSchema }, { name: 'fails' }] },
+      `export default { tools: {
       counts: { execute: ({ n }) => ({ success: n > 0, count: n }) },
       fails: { execute: () => ({ variant: 'InvalidArgs', message: 'bad' }) },
-    } }`)
+    } }`,
+    )
     await host.reload()
     const client = await connect(era)
     await client.listTools()
@@ -276,7 +300,9 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     const long = textOf(await call(client, 'long', {}))
     expect(readFileSync(/The whole is in (.*)\]$/.exec(long)![1]!, 'utf8')).toBe('x'.repeat(5000))
     expect(long.length).toBeLessThan(1500)
-    expect(await call(client, 'formed', { n: 3 })).toMatchObject({ structuredContent: { first: 'x', last: 'longest'.repeat(9) } })
+    expect(await call(client, 'formed', { n: 3 })).toMatchObject({
+      structuredContent: { first: 'x', last: 'longest'.repeat(9) },
+    })
     // The client would reject it, because required fields are missing.
     const cut = await call(client, 'formed', { n: 5000 })
     expect(cut.isError).toBe(true)

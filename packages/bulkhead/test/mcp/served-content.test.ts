@@ -72,7 +72,9 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect((await client.callTool({ name: 'media', arguments: {} })).content).toEqual(MEDIA)
 
     const lines: unknown[] = []
-    client.setNotificationHandler('notifications/message', ({ params: { level, logger, data } }) => void lines.push([level, logger, data]))
+    client.setNotificationHandler(
+      'notifications/message', ({ params: { level, logger, data } }) => void lines.push([level, logger, data]),
+    )
     const progress: unknown[] = []
     const onprogress = (one: object) => void progress.push(one)
     const chatty = (_meta = {}) => client.callTool({ name: 'chatty', arguments: {}, _meta }, { onprogress })
@@ -97,16 +99,25 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect((await client.readResource({ uri: 'skill://moor/SKILL.md' })).contents)
       .toEqual([{ uri: 'skill://moor/SKILL.md', mimeType: 'text/markdown', text: '# Moor\n' }])
     const { resourceTemplates } = await client.listResourceTemplates()
-    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(['skill://{name}/SKILL.md', 'bulkhead://results/{call}{?from}'])
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      'skill://{name}/SKILL.md', 'bulkhead://results/{call}{?from}',
+    ])
     const complete = (value: string) => client.complete({
       ref: { type: 'ref/resource', uri: 'skill://{name}/SKILL.md' }, argument: { name: 'name', value },
     })
     expect(await complete('Mo')).toMatchObject({ completion: { values: ['moor'], total: 1, hasMore: false } })
     expect(await complete('x')).toMatchObject({ completion: { values: [] } })
-    for (const uri of ['skill://none/SKILL.md', 'skill://../SKILL.md', 'file:///etc/passwd', 'bulkhead://results/mcp-1', 'x'.repeat(5_000)]) {
-      await expect(client.readResource({ uri })).rejects.toMatchObject({ code: -32602, data: { uri: uri.slice(0, 2_048) } })
+    for (const uri of [
+      'skill://none/SKILL.md', 'skill://../SKILL.md', 'file:///etc/passwd', 'bulkhead://results/mcp-1',
+      'x'.repeat(5_000),
+    ]) {
+      await expect(client.readResource({ uri })).rejects.toMatchObject({
+        code: -32602, data: { uri: uri.slice(0, 2_048) },
+      })
     }
-    const denied = await connect(era, { openSession: (interactor) => world.host.openSession({ interactor, tools: ['read'] }) })
+    const denied = await connect(era, {
+      openSession: (interactor) => world.host.openSession({ interactor, tools: ['read'] }),
+    })
     expect(await denied.listResources()).toMatchObject({ resources: [] })
     await expect(denied.readResource({ uri: 'skill://moor/SKILL.md' })).rejects.toMatchObject({ code: -32602 })
   })
@@ -139,17 +150,26 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     writeFileSync(join(home, 'kits', 'greet.yaml'), 'description: Greets.\ntext: Hello!\n')
     writeFileSync(join(home, 'kits', 'wrong.yaml'), 'description: Lacks a text.\n')
     const faults: string[] = []
-    const client = await connect(era, { prompts: [await openKitPrompts({ home })], onFault: ({ message }) => void faults.push(message) })
+    const client = await connect(era, {
+      prompts: [await openKitPrompts({ home })], onFault: ({ message }) => void faults.push(message),
+    })
     const { prompts } = await client.listPrompts()
     expect(prompts.map(({ name }) => name)).toEqual(['code-quality', 'debug', 'greet', 'project-setup', 'tdd'])
     expect(prompts[4]!.arguments).toEqual([
-      { name: 'task', description: 'What to build or fix.', required: true }, { name: 'runner', description: 'The test runner.' },
+      { name: 'task', description: 'What to build or fix.', required: true },
+      { name: 'runner', description: 'The test runner.' },
     ])
-    expect(faults).toEqual([expect.stringMatching(/The kit .*wrong\.yaml is left out: "description" and "text" must be/)])
+    expect(faults).toEqual([
+      expect.stringMatching(/The kit .*wrong\.yaml is left out: "description" and "text" must be/),
+    ])
     const { messages: [message] } = await client.getPrompt({ name: 'tdd', arguments: { task: 'Parse {{runner}}' } })
-    expect(message!.content).toMatchObject({ type: 'text', text: expect.stringMatching(/^Task: Parse \{\{runner\}\}\n\nWork test first, with the test runner that/) })
-    expect(await client.complete({ ref: { type: 'ref/prompt', name: 'tdd' }, argument: { name: 'runner', value: 'py' } }))
-      .toMatchObject({ completion: { values: ['pytest'] } })
+    expect(message!.content).toMatchObject({
+      type: 'text',
+      text: expect.stringMatching(/^Task: Parse \{\{runner\}\}\n\nWork test first, with the test runner that/),
+    })
+    expect(
+      await client.complete({ ref: { type: 'ref/prompt', name: 'tdd' }, argument: { name: 'runner', value: 'py' } }),
+    ).toMatchObject({ completion: { values: ['pytest'] } })
   })
 
   it('gets resources and prompts of the embedder', async () => {
@@ -157,7 +177,12 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     let promptsChanged = () => undefined as void
     const resources: ResourceSource = {
       list: async () => [{ uri: 'test://a', name: 'a' }],
-      read: async (uri) => uri === 'test://a' ? { uri, blob: 'AAAA' } : uri === 'test://big' ? { uri, text: 'x'.repeat(9_000_000) } : undefined,
+      read: async (uri) =>
+        uri === 'test://a'
+          ? { uri, blob: 'AAAA' }
+          : uri === 'test://big'
+            ? { uri, text: 'x'.repeat(9_000_000) }
+            : undefined,
       watch(listener) {
         changed = listener
         return () => undefined
@@ -169,12 +194,15 @@ describe.each(ERAS)('a client of the %s era', (era) => {
       ],
       async get(name, args) {
         if (name === 'broken') throw new Error('no disk')
-        return { messages: [
-          { role: 'user', content: { type: 'text', text: `Greet ${args.get('who')}.` } },
-          { role: 'assistant', content: { type: 'resource', uri: 'test://a', text: 'inside' } },
-        ] }
+        return {
+          messages: [
+            { role: 'user', content: { type: 'text', text: `Greet ${args.get('who')}.` } },
+            { role: 'assistant', content: { type: 'resource', uri: 'test://a', text: 'inside' } },
+          ],
+        }
       },
-      complete: async (_name, argument) => argument === 'how' ? Array.from({ length: 150 }, (_, index) => `way-${index}`) : [],
+      complete: async (_name, argument) =>
+        argument === 'how' ? Array.from({ length: 150 }, (_, index) => `way-${index}`) : [],
       watch(listener) {
         promptsChanged = listener
         return () => undefined
@@ -192,11 +220,17 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     ])
     await expect(client.getPrompt({ name: 'greet' })).rejects.toThrow('The prompt needs further arguments: who.')
     await expect(client.getPrompt({ name: 'none' })).rejects.toMatchObject({ code: -32602 })
-    await expect(client.getPrompt({ name: 'broken' })).rejects.toMatchObject({ code: -32603, message: expect.stringContaining('no disk') })
-    const { completion } = await client.complete({ ref: { type: 'ref/prompt', name: 'greet' }, argument: { name: 'how', value: 'WAY-' } })
+    await expect(client.getPrompt({ name: 'broken' })).rejects.toMatchObject({
+      code: -32603, message: expect.stringContaining('no disk'),
+    })
+    const { completion } = await client.complete({
+      ref: { type: 'ref/prompt', name: 'greet' }, argument: { name: 'how', value: 'WAY-' },
+    })
     expect(completion).toMatchObject({ total: 150, hasMore: true })
     expect(completion.values).toHaveLength(100)
-    await expect(client.complete({ ref: { type: 'ref/prompt', name: 'none' }, argument: { name: 'how', value: '' } })).rejects.toMatchObject({ code: -32602 })
+    await expect(
+      client.complete({ ref: { type: 'ref/prompt', name: 'none' }, argument: { name: 'how', value: '' } }),
+    ).rejects.toMatchObject({ code: -32602 })
 
     const seen: string[] = []
     client.setNotificationHandler('notifications/resources/updated', ({ params: { uri } }) => void seen.push(uri))
@@ -210,7 +244,9 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(seen).toEqual(['test://a', 'prompts'])
 
     // In the newer era a person is asked for missing arguments.
-    const asking = await connect(era, { prompts: [prompts] }, (form) => ({ action: 'accept', content: { [Object.keys(form.requestedSchema.properties)[0]!]: 'Bo' } }))
+    const asking = await connect(era, { prompts: [prompts] }, (form) => ({
+      action: 'accept', content: { [Object.keys(form.requestedSchema.properties)[0]!]: 'Bo' },
+    }))
     const asked = asking.getPrompt({ name: 'greet' })
     if (era === 'modern') expect((await asked).messages[0]).toMatchObject({ content: { text: 'Greet Bo.' } })
     else await expect(asked).rejects.toThrow('needs further arguments')

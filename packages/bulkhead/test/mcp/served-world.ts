@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client, type ClientOptions, type ElicitRequestFormParams, type ElicitResult } from '@modelcontextprotocol/client'
+import {
+  Client, type ClientOptions, type ElicitRequestFormParams, type ElicitResult,
+} from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { InMemoryTransport } from '@modelcontextprotocol/server'
 import { serveTools, type ServeOptions } from '@bulkhead/bridges/mcp'
@@ -19,12 +21,17 @@ const negotiation = (era: Era): NonNullable<ClientOptions['versionNegotiation']>
 
 export function clientOf(era: Era, person?: Person, more: ClientOptions = {}): Client {
   const capabilities = person ? { elicitation: { form: {} } } : {}
-  const client = new Client({ name: 'editor', version: '1.2.3' }, { capabilities, versionNegotiation: negotiation(era), ...more })
+  const client = new Client(
+    { name: 'editor', version: '1.2.3' }, { capabilities, versionNegotiation: negotiation(era), ...more },
+  )
   if (person) client.setRequestHandler('elicitation/create', ({ params }) => person(params as ElicitRequestFormParams))
   return client
 }
 
-/** The transport of the SDK, without the second process that the SDK starts to find the era. The SDK does that for the base class only. */
+/**
+ * The transport of the SDK, without the second process that the SDK starts to find the era. The SDK does that for the
+ * base class only.
+ */
 export class OneProcess extends StdioClientTransport {}
 
 export interface ServedWorldOptions extends Partial<CreateHostOptions> {
@@ -38,7 +45,10 @@ export async function servedWorld({ session, serve, ...options }: ServedWorldOpt
   const [workspace, home] = [join(folder, 'work'), join(folder, 'home')]
   mkdirSync(workspace)
   mkdirSync(home)
-  const host = await createHost({ workspace, home, cache: CACHE, trust: 'declined', config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } }, ...options })
+  const host = await createHost({
+    workspace, home, cache: CACHE, trust: 'declined',
+    config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } }, ...options,
+  })
   const events: BulkheadEvent[] = []
   host.on((event) => void events.push(event))
   const faults: Error[] = []

@@ -20,7 +20,9 @@ it('a server answers in the form of MCP, also if its outputSchema admits every o
     fails: answer({ content: text('no wind'), isError: true }),
   }
   writeFileSync(join(folder, 'script.json'), JSON.stringify({ tools, responses }))
-  const ship = { type: 'local' as const, command: [process.execPath, RAW, join(folder, 'script.json')], jail: false as const }
+  const ship = {
+    type: 'local' as const, command: [process.execPath, RAW, join(folder, 'script.json')], jail: false as const,
+  }
   const host = await createHost({
     workspace: folder, home: join(folder, 'home'), cache: CACHE, config: { mcp: { ship } },
   })

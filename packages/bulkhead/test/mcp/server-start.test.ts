@@ -24,8 +24,12 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-async function open(mcp: NonNullable<ConfigFile['mcp']>, home = 'home'): Promise<{ host: Host; events: BulkheadEvent[] }> {
-  const host = await createHost({ workspace: join(folder, 'work'), home: join(folder, home), config: { mcp }, discover: 'when-asked' })
+async function open(
+  mcp: NonNullable<ConfigFile['mcp']>, home = 'home',
+): Promise<{ host: Host; events: BulkheadEvent[] }> {
+  const host = await createHost({
+    workspace: join(folder, 'work'), home: join(folder, home), config: { mcp }, discover: 'when-asked',
+  })
   ending.push(() => host.close())
   const events: BulkheadEvent[] = []
   host.on((event) => void events.push(event), ['ServerStartFailed'])
@@ -38,13 +42,20 @@ it('a server that cannot start is a diagnostic and an event, until it starts', a
   const { host, events } = await open({ ship: free(process.execPath, script), other: free(process.execPath, SERVER) })
   await host.mcp.connect()
   const faults = () => host.diagnostics.filter(({ path }) => path.startsWith('/mcp/'))
-  expect(faults()).toEqual([expect.objectContaining({
-    severity: 'error', code: 'ServerUnavailable', extensionId: 'mcp-ship', path: '/mcp/ship',
-    message: expect.stringMatching(/^mcp server ship is unavailable: it exited during startup\. Last line of its standard error: /) as string,
-  })])
-  expect(events).toEqual([expect.objectContaining({
-    type: 'ServerStartFailed', server: 'ship', extensionId: 'mcp-ship', errorCode: 'ServerUnavailable', message: faults()[0]!.message,
-  })])
+  expect(faults()).toEqual([
+    expect.objectContaining({
+      severity: 'error', code: 'ServerUnavailable', extensionId: 'mcp-ship', path: '/mcp/ship',
+      message: expect.stringMatching(
+        /^mcp server ship is unavailable: it exited during startup\. Last line of its standard error: /,
+      ) as string,
+    }),
+  ])
+  expect(events).toEqual([
+    expect.objectContaining({
+      type: 'ServerStartFailed', server: 'ship', extensionId: 'mcp-ship', errorCode: 'ServerUnavailable',
+      message: faults()[0]!.message,
+    }),
+  ])
   writeFileSync(script, readFileSync(SERVER))
   await vi.waitFor(async () => {
     await host.mcp.connect(['ship'])
@@ -74,9 +85,16 @@ it.each([
   }).listen(0, '127.0.0.1')
   ending.push(() => server.close())
   await new Promise((listening) => server.once('listening', listening))
-  const { host, events } = await open({ ship: { type: 'remote', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` } })
+  const { host, events } = await open({
+    ship: { type: 'remote', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` },
+  })
   await host.mcp.connect()
-  expect(events).toMatchObject([{ errorCode: 'ServerUnavailable', message: expect.stringMatching(/^mcp server ship is unavailable: it cannot be reached: (?!.*exited)/) }])
+  expect(events).toMatchObject([
+    {
+      errorCode: 'ServerUnavailable',
+      message: expect.stringMatching(/^mcp server ship is unavailable: it cannot be reached: (?!.*exited)/),
+    },
+  ])
 })
 
 it('a remote server that does not listen is named with the reason', async () => {
@@ -86,7 +104,9 @@ it('a remote server that does not listen is named with the reason', async () => 
   await new Promise((closed) => server.close(closed))
   const { host, events } = await open({ ship: { type: 'remote', url: `http://127.0.0.1:${port}/mcp` } })
   await host.mcp.connect()
-  expect(events).toMatchObject([{ message: expect.stringMatching(/unavailable: it cannot be reached: .*ECONNREFUSED/) }])
+  expect(events).toMatchObject([
+    { message: expect.stringMatching(/unavailable: it cannot be reached: .*ECONNREFUSED/) },
+  ])
 })
 
 it('a list of tools prints the reason once', async () => {
@@ -102,18 +122,25 @@ describe('an entry with {home}', () => {
     mkdirSync(place, { recursive: true })
     cpSync(SERVER, join(place, 'server.mjs'))
   }
-  const inHome = (home: string, ...args: string[]) => inside([...args, '--home', join(folder, home)], join(folder, 'work'))
+  const inHome = (home: string, ...args: string[]) =>
+    inside([...args, '--home', join(folder, home)], join(folder, 'work'))
   const entry = (...command: string[]) => ({ mcp: { notes: { type: 'local', command, jail: false } } })
 
   it('starts after the home has moved, stays approved, and is called pinned', async () => {
     pin('notes')
-    writeFileSync(join(folder, 'home/config.json'), JSON.stringify(entry(process.execPath, '{home}/servers/notes/server.mjs')))
+    writeFileSync(
+      join(folder, 'home/config.json'), JSON.stringify(entry(process.execPath, '{home}/servers/notes/server.mjs')),
+    )
     const called = async (home: string, ...answers: readonly ScriptedAnswer[]) => {
       const store = await openSqliteStore({ file: join(folder, home, 'bulkhead.db') })
-      const host = await createHost({ workspace: join(folder, 'work'), home: join(folder, home), store, config: { approvals: { project: true } } })
+      const host = await createHost({
+        workspace: join(folder, 'work'), home: join(folder, home), store, config: { approvals: { project: true } },
+      })
       const approver = createScriptedApprover(answers)
       const session = await host.openSession({ mode: 'ask', approver })
-      const outcome = await session.call({ id: 'a', name: 'notes_try', arguments: { what: 'list', path: join(folder, 'work') } })
+      const outcome = await session.call({
+        id: 'a', name: 'notes_try', arguments: { what: 'list', path: join(folder, 'work') },
+      })
       const { integrity } = host.tool('notes_try')!
       await host.close()
       approver.check()
@@ -127,13 +154,19 @@ describe('an entry with {home}', () => {
 
   it('with an absolute path still starts, and is called pinned', async () => {
     pin('notes')
-    writeFileSync(join(folder, 'home/config.json'), JSON.stringify(entry(process.execPath, join(folder, 'home/servers/notes/server.mjs'))))
+    writeFileSync(
+      join(folder, 'home/config.json'),
+      JSON.stringify(entry(process.execPath, join(folder, 'home/servers/notes/server.mjs'))),
+    )
     expect((await inHome('home', 'tools', '--connect')).stdout).toMatch(/^notes_try .* pinned /m)
   })
 
   it('of a project is refused', async () => {
     mkdirSync(join(folder, 'work/.bulkhead'))
-    writeFileSync(join(folder, 'work/.bulkhead/config.json'), JSON.stringify(entry(process.execPath, '{home}/servers/notes/server.mjs')))
+    writeFileSync(
+      join(folder, 'work/.bulkhead/config.json'),
+      JSON.stringify(entry(process.execPath, '{home}/servers/notes/server.mjs')),
+    )
     const { stdout } = await inHome('home', 'tools', '--trust-project')
     expect(stdout).toMatch(/ConfigInvalid[\s\S]*The server "notes" uses \{home\}/)
     expect(stdout).not.toMatch(/^notes +local/m)
@@ -143,10 +176,19 @@ describe('an entry with {home}', () => {
     mkdirSync(join(folder, 'home/data'))
     const program = join(folder, 'home/servers.mjs')
     writeFileSync(program, '')
-    await inside(['mcp', 'add', 'notes', '--home', join(folder, 'home'), '--read', join(folder, 'home/data'), '--', 'node', program], join(folder, 'work'))
+    await inside(
+      [
+        'mcp', 'add', 'notes', '--home', join(folder, 'home'), '--read', join(folder, 'home/data'), '--', 'node',
+        program,
+      ],
+      join(folder, 'work'),
+    )
     const config = JSON.parse(readFileSync(join(folder, 'home/config.json'), 'utf8')) as ConfigFile
     expect(config.mcp).toEqual({
-      notes: { type: 'local', command: ['node', '{home}/servers.mjs'], requires: { fs: { read: ['{workspace}', '{home}/data'] } } },
+      notes: {
+        type: 'local', command: ['node', '{home}/servers.mjs'],
+        requires: { fs: { read: ['{workspace}', '{home}/data'] } },
+      },
     })
   })
 })
@@ -156,10 +198,15 @@ describe('a server in a jail without network', needs('bubblewrap'), () => {
   it.each([
     ['in its result', `return { content: [{ type: 'text', text: String(error) }], isError: true }`],
     ['in an error', `throw new Error(String(error))`],
-    ['on its standard error', `console.error(error.cause ?? error); return { content: [{ type: 'text', text: 'no weather' }], isError: true }`],
+    [
+      'on its standard error',
+      `console.error(error.cause ?? error); return { content: [{ type: 'text', text: 'no weather' }], isError: true }`,
+    ],
   ])('gets a hint for "fetch failed" %s', async (_, failing) => {
     const script = join(folder, 'work/weather.mjs')
-    writeFileSync(script, `
+    writeFileSync(
+      script,
+      `
       import { createInterface } from 'node:readline'
       const call = async () => {
         try { await fetch('http://weather.example/') } catch (error) { ${failing} }
@@ -172,12 +219,14 @@ describe('a server in a jail without network', needs('bubblewrap'), () => {
         else if (method === 'tools/list') send({ id, result: { tools: [{ name: 'now', inputSchema: { type: 'object' } }] } })
         else if (method === 'tools/call') await call().then((result) => send({ id, result }), (error) => send({ id, error: { code: -32000, message: error.message } }))
         else send({ id, error: { code: -32601, message: 'unknown' } })
-      }`)
+      }`,
+    )
     const { host } = await open({ weather: { type: 'local', command: [process.execPath, script] } })
     await host.mcp.connect()
     const session = await host.openSession({ mode: 'yolo' })
     const outcome = await session.call({ id: 'a', name: 'weather_now', arguments: {} })
-    expect(outcome.type === 'output' ? JSON.stringify(outcome.data) : outcome.error_text)
-      .toMatch(/The server runs in a jail\. If it needs more, extend mcp\.weather\.requires\.net\.hosts/)
+    expect(outcome.type === 'output' ? JSON.stringify(outcome.data) : outcome.error_text).toMatch(
+      /The server runs in a jail\. If it needs more, extend mcp\.weather\.requires\.net\.hosts/,
+    )
   })
 })

@@ -48,7 +48,9 @@ async function inMemory(options: Partial<ServeOptions> = {}): Promise<Ask> {
   const serving = await serveTools(world.host, { ...served(options), transport: here })
   onTestFinished(() => serving.close())
   const waiting = new Map<unknown, (reply: Reply) => void>()
-  Object.assign(there, { onmessage: (message: JSONRPCMessage) => 'id' in message && waiting.get(message.id)?.(message as never) })
+  Object.assign(there, {
+    onmessage: (message: JSONRPCMessage) => 'id' in message && waiting.get(message.id)?.(message as never),
+  })
   await there.start()
   let id = 0
   return (method, params = {}, capabilities = ASKED) => new Promise((resolve) => {
@@ -75,7 +77,9 @@ const becomes = async (ask: Ask, taskId: string, status: string) => {
 }
 const accept = (answer: string) => ({ action: 'accept', content: { answer } })
 
-describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a call that lasts, over %s', (_, connect) => {
+describe.each([
+  ['one connection', inMemory], ['HTTP', overHttp],
+] as const)('a call that lasts, over %s', (_, connect) => {
   it('becomes a task, whose question is answered by key and whose result is kept', async () => {
     const ask = await connect()
     expect((await ask('server/discover')).result).toMatchObject({ capabilities: TASKS })
@@ -101,13 +105,17 @@ describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a ca
     const { taskId } = await begin(ask, 'both')
     const open = async () => Object.keys((await get(ask, taskId)).inputRequests ?? {})
     await expect.poll(open).toEqual(['answer-1'])
-    await ask('tasks/update', { taskId, inputResponses: { 'answer-1': { action: 'accept', content: { decision: 'once' } } } })
+    await ask('tasks/update', {
+      taskId, inputResponses: { 'answer-1': { action: 'accept', content: { decision: 'once' } } },
+    })
     await expect.poll(open).toEqual(['answer-2', 'answer-3'])
     await ask('tasks/update', { taskId, inputResponses: { 'answer-3': accept('B') } })
     expect(await open()).toEqual(['answer-2'])
     await ask('tasks/update', { taskId, inputResponses: { 'answer-2': accept('A'), 'answer-3': accept('C') } })
     await becomes(ask, taskId, 'completed')
-    expect(await get(ask, taskId)).toMatchObject({ result: { structuredContent: { names: expect.arrayContaining(['A', 'B']) as unknown } } })
+    expect(await get(ask, taskId)).toMatchObject({
+      result: { structuredContent: { names: expect.arrayContaining(['A', 'B']) as unknown } },
+    })
   })
 
   it('is cancelled by name, and an error of its tool is a result', async () => {
@@ -130,8 +138,11 @@ describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a ca
     const listen = { notifications: { taskIds: [taskId] } }
     expect(await ask('subscriptions/listen', listen, { extensions: {} })).toMatchObject(LACKS)
     expect((await get(ask, taskId)).status).toBe('working')
-    expect(await ask('tools/call', { name: 'fail', arguments: {} }, {})).toMatchObject({ result: { isError: true, resultType: 'complete' } })
-    for (const method of ['tasks/list', 'tasks/result']) expect((await ask(method, { taskId })).error?.code).toBe(-32601)
+    expect(await ask('tools/call', { name: 'fail', arguments: {} }, {})).toMatchObject({
+      result: { isError: true, resultType: 'complete' },
+    })
+    for (const method of ['tasks/list', 'tasks/result'])
+      expect((await ask(method, { taskId })).error?.code).toBe(-32601)
     expect((await ask('tasks/get', { taskId: 'guessed' })).error?.code).toBe(-32602)
     expect((await ask('tasks/update', { taskId })).error?.code).toBe(-32602)
     await ask('tasks/cancel', { taskId })
@@ -142,14 +153,18 @@ describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a ca
     const args = { path: 'out.txt', content: 'x' }
     const refused = (await ask('tools/call', { name: 'write', arguments: args }, TASKS)).result!
     await becomes(ask, refused.taskId, 'failed')
-    expect(await get(ask, refused.taskId)).toMatchObject({ error: { code: -32021, data: { requiredCapabilities: { elicitation: {} } } } })
+    expect(await get(ask, refused.taskId)).toMatchObject({
+      error: { code: -32021, data: { requiredCapabilities: { elicitation: {} } } },
+    })
     const { taskId } = await begin(ask, 'write', args)
     await becomes(ask, taskId, 'input_required')
     expect(existsSync(join(world.workspace, 'out.txt'))).toBe(false)
     const inputResponses = { 'answer-1': { action: 'accept', content: { decision: 'reject' } } }
     await ask('tasks/update', { taskId, inputResponses })
     await becomes(ask, taskId, 'completed')
-    expect(await get(ask, taskId)).toMatchObject({ result: { isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } } })
+    expect(await get(ask, taskId)).toMatchObject({
+      result: { isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } },
+    })
     expect(existsSync(join(world.workspace, 'out.txt'))).toBe(false)
   })
 })
@@ -159,7 +174,9 @@ it('a call that ends in time, or asks, is answered at once', async () => {
   expect(await begin(ask, 'fail')).toMatchObject({ resultType: 'complete', isError: true })
   const { resultType, requestState } = await begin(ask, 'greet')
   expect(resultType).toBe('input_required')
-  const told = await ask('tools/call', { name: 'greet', arguments: {}, requestState, inputResponses: { answer: accept('Ada') } })
+  const told = await ask('tools/call', {
+    name: 'greet', arguments: {}, requestState, inputResponses: { answer: accept('Ada') },
+  })
   expect(told.result).toMatchObject({ resultType: 'complete', structuredContent: { hello: 'Ada' } })
 })
 

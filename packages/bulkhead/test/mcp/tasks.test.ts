@@ -39,7 +39,9 @@ async function overHttp(person?: Person): Promise<Client> {
   const { url, tokens: [token], close } = await serveToolsOverHttp(world.host, served)
   onTestFinished(close)
   const client = clientOf('legacy', person)
-  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: `Bearer ${token}` } } }))
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: `Bearer ${token}` } } }),
+  )
   onTestFinished(() => client.close())
   return client
 }
@@ -52,7 +54,8 @@ interface Task {
 
 /** The client of the SDK has no method for tasks. */
 const ANY = { '~standard': { version: 1 as const, vendor: 'test', validate: (value: unknown) => ({ value }) } }
-const ask = (client: Client, method: string, params: object) => client.request({ method, params } as never, ANY) as Promise<unknown>
+const ask = (client: Client, method: string, params: object) =>
+  client.request({ method, params } as never, ANY) as Promise<unknown>
 const begin = async (client: Client, name: string, task = {}) =>
   (await ask(client, 'tools/call', { name, arguments: {}, task }) as { readonly task: Task }).task
 const get = (client: Client, taskId: string) => ask(client, 'tasks/get', { taskId }) as Promise<Task>
@@ -70,7 +73,9 @@ describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a ta
     expect(ttl).toBe(60_000)
     await expect.poll(async () => (await get(client, taskId)).status).toBe('input_required')
     const related = { 'io.modelcontextprotocol/related-task': { taskId } }
-    expect(await ask(client, 'tasks/result', { taskId })).toMatchObject({ structuredContent: { hello: 'Ada' }, _meta: related })
+    expect(await ask(client, 'tasks/result', { taskId })).toMatchObject({
+      structuredContent: { hello: 'Ada' }, _meta: related,
+    })
     expect(shown).toEqual([related])
     expect((await get(client, taskId)).status).toBe('completed')
     expect(await ask(client, 'tasks/result', { taskId })).toMatchObject({ structuredContent: { hello: 'Ada' } })
@@ -82,7 +87,9 @@ describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a ta
     const { taskId, status } = await begin(client, 'wait')
     expect(status).toBe('working')
     const gone = new AbortController()
-    const awaited = client.request({ method: 'tasks/result', params: { taskId } } as never, ANY, { signal: gone.signal })
+    const awaited = client.request({ method: 'tasks/result', params: { taskId } } as never, ANY, {
+      signal: gone.signal,
+    })
     gone.abort()
     await expect(awaited).rejects.toThrow('abort')
     expect((await get(client, taskId)).status).toBe('working')

@@ -9,7 +9,9 @@ const RAW = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixt
 const MODERN = 'https://json-schema.org/draft/2020-12/schema'
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
 
-const object = (text: object, more: object = {}) => ({ type: 'object', ...more, properties: { text: { type: 'string', ...text } } })
+const object = (text: object, more: object = {}) => ({
+  type: 'object', ...more, properties: { text: { type: 'string', ...text } },
+})
 const SCHEMAS = {
   modern: object({}, { $schema: MODERN }),
   old: object({}, { $schema: DRAFT_07, additionalProperties: false }),
@@ -26,7 +28,9 @@ let world: ServedWorld
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-schemas-'))
   const tools = Object.entries(SCHEMAS).map(([name, inputSchema]) => ({ name, inputSchema }))
-  const responses = Object.fromEntries(tools.map(({ name }) => [name, '{"jsonrpc":"2.0","id":$id,"result":{"content":[]}}']))
+  const responses = Object.fromEntries(
+    tools.map(({ name }) => [name, '{"jsonrpc":"2.0","id":$id,"result":{"content":[]}}']),
+  )
   writeFileSync(join(folder, 'script.json'), JSON.stringify({ tools, responses }))
   const ship = { type: 'local' as const, command: [process.execPath, RAW, join(folder, 'script.json')], jail: false }
   world = await servedWorld({ config: { mcp: { ship } } })
@@ -51,7 +55,10 @@ it('no pattern of a server costs a tool, and its dialect reaches a client', asyn
   }])
   const isAccepted = async (name: string, text: string) =>
     (await client.callTool({ name: `ship_${name}`, arguments: { text } })).isError !== true
-  expect([await isAccepted('punctuation', 'a-b:c@d"#% '), await isAccepted('punctuation', 'a-b')]).toEqual([true, false])
-  expect([await isAccepted('letters', '123'), await isAccepted('spaces', 'a\u00a0'), await isAccepted('spaces', '\u00a0a')])
-    .toEqual([true, true, false])
+  expect([await isAccepted('punctuation', 'a-b:c@d"#% '), await isAccepted('punctuation', 'a-b')]).toEqual([
+    true, false,
+  ])
+  expect([
+    await isAccepted('letters', '123'), await isAccepted('spaces', 'a\u00a0'), await isAccepted('spaces', '\u00a0a'),
+  ]).toEqual([true, true, false])
 })

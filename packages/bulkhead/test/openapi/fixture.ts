@@ -1,7 +1,10 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope } from '../../src/index.ts'
+import {
+  createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host,
+  type InteractionEnvelope,
+} from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 import { openShop, type Answering, type Shop } from './shop.ts'
 
@@ -28,7 +31,9 @@ export class OpenapiFixture {
   }
 
   static async create(): Promise<OpenapiFixture> {
-    const fixture: OpenapiFixture = new OpenapiFixture(await openShop((request, response) => fixture.answer(request, response)), echo)
+    const fixture: OpenapiFixture = new OpenapiFixture(
+      await openShop((request, response) => fixture.answer(request, response)), echo,
+    )
     return fixture
   }
 
@@ -73,7 +78,9 @@ export function person() {
   const shown: InteractionEnvelope[] = []
   interactor.onQuestion((envelope) => {
     shown.push(envelope)
-    queueMicrotask(() => interactor.answer(envelope.correlationId, { status: 'accepted', value: { decision: 'session' } }))
+    queueMicrotask(() =>
+      interactor.answer(envelope.correlationId, { status: 'accepted', value: { decision: 'session' } }),
+    )
   })
   return { interactor, shown }
 }

@@ -35,15 +35,32 @@ describe('public OpenAPI documents', needs('public test data'), () => {
     const plain = (name: string) => name.replaceAll(/[^A-Za-z0-9_]/g, '_').slice(0, 50)
     expect(tools.map(({ name }) => plain(name)).toSorted()).toEqual(ids.map(plain).toSorted())
     expect(host.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([])
-    expect(tools.filter(({ description, inputSchema }) => description.length > 4_096 || JSON.stringify(inputSchema).length > 65_536)).toEqual([])
+    expect(
+      tools.filter(
+        ({ description, inputSchema }) => description.length > 4_096 || JSON.stringify(inputSchema).length > 65_536,
+      ),
+    ).toEqual([])
   })
 
   it('encodes the forms of Stripe with brackets', ONLY_IN_SOAK, async () => {
     fixture.inHome(textOf('stripe.json'), 'stripe.json')
-    fixture.configure({ stripe: { document: 'stripe.json', baseUrl: fixture.shop.url, operations: ['PostCheckoutSessions', 'PostCustomers'] } })
+    fixture.configure({
+      stripe: {
+        document: 'stripe.json', baseUrl: fixture.shop.url, operations: ['PostCheckoutSessions', 'PostCustomers'],
+      },
+    })
     const call = await caller(await fixture.open())
-    expect(await call('PostCustomers', { body: { name: 'Ada', metadata: { order: '7' }, expand: ['sources'] } })).toMatchObject({ type: 'output' })
-    expect(await call('PostCheckoutSessions', { body: { cancel_url: 'no', success_url: 'yes', payment_method_types: ['card'], line_items: [{ price: 'p1', quantity: 2 }, { price: 'p2' }] } })).toMatchObject({ type: 'output' })
+    expect(
+      await call('PostCustomers', { body: { name: 'Ada', metadata: { order: '7' }, expand: ['sources'] } }),
+    ).toMatchObject({ type: 'output' })
+    expect(
+      await call('PostCheckoutSessions', {
+        body: {
+          cancel_url: 'no', success_url: 'yes', payment_method_types: ['card'],
+          line_items: [{ price: 'p1', quantity: 2 }, { price: 'p2' }],
+        },
+      }),
+    ).toMatchObject({ type: 'output' })
     expect(fixture.shop.seen.map(({ body }) => decodeURIComponent(body))).toEqual([
       'name=Ada&metadata[order]=7&expand[0]=sources', 'cancel_url=no&success_url=yes&payment_method_types[0]=card&line_items[0][price]=p1&line_items[0][quantity]=2&line_items[1][price]=p2',
     ])

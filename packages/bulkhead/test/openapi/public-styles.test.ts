@@ -45,53 +45,90 @@ const SENT: Readonly<Record<string, readonly [args: object, url: string, body?: 
   q_bool_num: [{ n: 1.5 }, '/q/bn?n=1.5'],
   p_slash: [{ id: 'a/b' }, '/p/s/a%2Fb'],
   q_bracket_name: [{ ids__: ['a', 'b'] }, '/q/br?ids%5B%5D=a&ids%5B%5D=b'],
-  q_deep_nested: [{ f: { created: { gte: 1 }, tags: ['a', 'b'] } }, '/q/dn?f%5Bcreated%5D%5Bgte%5D=1&f%5Btags%5D%5B0%5D=a&f%5Btags%5D%5B1%5D=b'],
+  q_deep_nested: [
+    { f: { created: { gte: 1 }, tags: ['a', 'b'] } },
+    '/q/dn?f%5Bcreated%5D%5Bgte%5D=1&f%5Btags%5D%5B0%5D=a&f%5Btags%5D%5B1%5D=b',
+  ],
   b_json: [{ body: { a: 1 } }, '/b/json', '{"a":1}'],
   b_jsonarr: [{ body: ['a'] }, '/b/jsonarr', '["a"]'],
   b_vnd: [{ body: { a: 1 } }, '/b/vnd', '{"a":1}'],
   b_merge: [{ body: { a: null } }, '/b/merge', '{"a":null}'],
   b_charset: [{ body: {} }, '/b/charset', '{}'],
   b_star: [{ body: {} }, '/b/star', '{}'],
-  b_form: [{ body: { a: 'x y', b: COLORS, c: RGB } }, '/b/form', 'a=x%20y&b=blue&b=black&b=brown&c=%7B%22R%22%3A100%2C%22G%22%3A200%2C%22B%22%3A150%7D'],
-  b_form_deep: [{ body: { c: RGB, l: COLORS } }, '/b/form_deep', 'c%5BR%5D=100&c%5BG%5D=200&c%5BB%5D=150&l=blue&l=black&l=brown'],
+  b_form: [
+    { body: { a: 'x y', b: COLORS, c: RGB } }, '/b/form',
+    'a=x%20y&b=blue&b=black&b=brown&c=%7B%22R%22%3A100%2C%22G%22%3A200%2C%22B%22%3A150%7D',
+  ],
+  b_form_deep: [
+    { body: { c: RGB, l: COLORS } }, '/b/form_deep', 'c%5BR%5D=100&c%5BG%5D=200&c%5BB%5D=150&l=blue&l=black&l=brown',
+  ],
   b_text: [{ body: 'a\nb' }, '/b/text', 'a\nb'],
-  b_multi: [{ body: { a: 'x "y"', f: { base64: 'AAEC', filename: 'a.bin' } } }, '/b/multi', [
-    '--BOUNDARY', 'content-disposition: form-data; name="a"', '', 'x "y"',
-    '--BOUNDARY', 'content-disposition: form-data; name="f"; filename="a.bin"', 'content-type: application/octet-stream', '', '\0\x01\x02', '--BOUNDARY--', '',
-  ].join('\r\n')],
-  b_multi_nofile: [{ body: { a: 'x' } }, '/b/multi_nofile', '--BOUNDARY\r\ncontent-disposition: form-data; name="a"\r\n\r\nx\r\n--BOUNDARY--\r\n'],
+  b_multi: [
+    { body: { a: 'x "y"', f: { base64: 'AAEC', filename: 'a.bin' } } }, '/b/multi',
+    [
+      '--BOUNDARY', 'content-disposition: form-data; name="a"', '', 'x "y"', '--BOUNDARY',
+      'content-disposition: form-data; name="f"; filename="a.bin"', 'content-type: application/octet-stream', '',
+      '\0\x01\x02', '--BOUNDARY--', '',
+    ].join('\r\n'),
+  ],
+  b_multi_nofile: [
+    { body: { a: 'x' } }, '/b/multi_nofile',
+    '--BOUNDARY\r\ncontent-disposition: form-data; name="a"\r\n\r\nx\r\n--BOUNDARY--\r\n',
+  ],
   b_octet: [{ body: { text: 'raw' } }, '/b/octet', 'raw'],
   b_xml: [{ body: '<a>x</a>' }, '/b/xml', '<a>x</a>'],
 }
 
 /** What the specification prescribes for the places of a parameter, as [style, explode, value, sent]. */
 const primitive = 'blue'
-const TABLE: Readonly<Record<'path' | 'query' | 'header' | 'cookie', readonly (readonly [style: string, explode: boolean, value: Json, sent: string])[]>> = {
+const TABLE: Readonly<
+  Record<
+    'path' | 'query' | 'header' | 'cookie',
+    readonly (readonly [style: string, explode: boolean, value: Json, sent: string])[]
+  >
+> = {
   path: [
-    ['matrix', false, '', ';color'], ['matrix', false, primitive, ';color=blue'], ['matrix', false, COLORS, ';color=blue,black,brown'], ['matrix', false, RGB, ';color=R,100,G,200,B,150'],
-    ['matrix', true, primitive, ';color=blue'], ['matrix', true, COLORS, ';color=blue;color=black;color=brown'], ['matrix', true, RGB, ';R=100;G=200;B=150'],
-    ['label', false, primitive, '.blue'], ['label', false, COLORS, '.blue,black,brown'], ['label', false, RGB, '.R,100,G,200,B,150'],
+    ['matrix', false, '', ';color'], ['matrix', false, primitive, ';color=blue'],
+    ['matrix', false, COLORS, ';color=blue,black,brown'], ['matrix', false, RGB, ';color=R,100,G,200,B,150'],
+    ['matrix', true, primitive, ';color=blue'], ['matrix', true, COLORS, ';color=blue;color=black;color=brown'],
+    ['matrix', true, RGB, ';R=100;G=200;B=150'], ['label', false, primitive, '.blue'],
+    ['label', false, COLORS, '.blue,black,brown'], ['label', false, RGB, '.R,100,G,200,B,150'],
     ['label', true, COLORS, '.blue.black.brown'], ['label', true, RGB, '.R=100.G=200.B=150'],
-    ['simple', false, COLORS, 'blue,black,brown'], ['simple', true, COLORS, 'blue,black,brown'], ['simple', true, RGB, 'R=100,G=200,B=150'],
+    ['simple', false, COLORS, 'blue,black,brown'], ['simple', true, COLORS, 'blue,black,brown'],
+    ['simple', true, RGB, 'R=100,G=200,B=150'],
   ],
   query: [
-    ['form', true, COLORS, 'color=blue&color=black&color=brown'], ['form', false, RGB, 'color=R,100,G,200,B,150'], ['form', true, RGB, 'R=100&G=200&B=150'],
-    ['spaceDelimited', false, COLORS, 'color=blue%20black%20brown'], ['pipeDelimited', false, RGB, 'color=R%7C100%7CG%7C200%7CB%7C150'],
+    ['form', true, COLORS, 'color=blue&color=black&color=brown'], ['form', false, RGB, 'color=R,100,G,200,B,150'],
+    ['form', true, RGB, 'R=100&G=200&B=150'], ['spaceDelimited', false, COLORS, 'color=blue%20black%20brown'],
+    ['pipeDelimited', false, RGB, 'color=R%7C100%7CG%7C200%7CB%7C150'],
     ['deepObject', true, { R: 100, in: ['x'] }, 'color%5BR%5D=100&color%5Bin%5D%5B0%5D=x'],
   ],
-  header: [['simple', false, COLORS, 'blue,black,brown'], ['simple', false, RGB, 'R,100,G,200,B,150'], ['simple', true, RGB, 'R=100,G=200,B=150']],
+  header: [
+    ['simple', false, COLORS, 'blue,black,brown'], ['simple', false, RGB, 'R,100,G,200,B,150'],
+    ['simple', true, RGB, 'R=100,G=200,B=150'],
+  ],
   cookie: [
-    ['form', true, primitive, 'color=blue'], ['form', false, COLORS, 'color=blue,black,brown'], ['form', false, RGB, 'color=R,100,G,200,B,150'],
-    ['form', true, COLORS, 'color=blue; color=black; color=brown'], ['form', true, RGB, 'R=100; G=200; B=150'],
+    ['form', true, primitive, 'color=blue'], ['form', false, COLORS, 'color=blue,black,brown'],
+    ['form', false, RGB, 'color=R,100,G,200,B,150'], ['form', true, COLORS, 'color=blue; color=black; color=brown'],
+    ['form', true, RGB, 'R=100; G=200; B=150'],
   ],
 }
-const CASES = Object.entries(TABLE).flatMap(([place, rows]) => rows.map(([style, explode, value, sent], at) => ({ id: `${place}_${at}`, place, style, explode, value, sent })))
+const CASES = Object.entries(TABLE).flatMap(([place, rows]) =>
+  rows.map(([style, explode, value, sent], at) => ({ id: `${place}_${at}`, place, style, explode, value, sent })),
+)
 
 const tableDocument = {
   openapi: '3.1.0', info: { title: 'Table', version: '1.0.0' },
-  paths: Object.fromEntries(CASES.map(({ id, place, style, explode }) => [`/${id}${place === 'path' ? '/{color}' : ''}`, {
-    get: { operationId: id, parameters: [{ name: 'color', in: place, required: true, style, explode, schema: {} }] },
-  }])),
+  paths: Object.fromEntries(
+    CASES.map(({ id, place, style, explode }) => [
+      `/${id}${place === 'path' ? '/{color}' : ''}`,
+      {
+        get: {
+          operationId: id, parameters: [{ name: 'color', in: place, required: true, style, explode, schema: {} }],
+        },
+      },
+    ]),
+  ),
 }
 
 describe('parameters and bodies', () => {
@@ -103,7 +140,9 @@ describe('parameters and bodies', () => {
     for (const { id, place, value } of CASES) {
       expect(await call(id, { color: value }), id).toMatchObject({ type: 'output' })
       const { url, headers } = fixture.shop.seen.at(-1)!
-      const places = { path: url.split('/')[2], query: url.split('?')[1], header: headers['color'], cookie: headers.cookie }
+      const places = {
+        path: url.split('/')[2], query: url.split('?')[1], header: headers['color'], cookie: headers.cookie,
+      }
       arrived.push(`${id} ${places[place as keyof typeof places]}`)
     }
     expect(arrived).toEqual(CASES.map(({ id, sent }) => `${id} ${sent}`))
@@ -119,7 +158,9 @@ describe('parameters and bodies', () => {
       expect(await call(name, args), name).toMatchObject({ type: 'output' })
       const { url: arrived, body, headers } = fixture.shop.seen.at(-1)!
       const boundary = /boundary=(\S+)$/.exec(headers['content-type'] ?? '')?.[1] ?? 'BOUNDARY'
-      expect([arrived, body.replaceAll(boundary, 'BOUNDARY') || headers['x-color'] || headers.cookie], name).toEqual([url, carried])
+      expect([arrived, body.replaceAll(boundary, 'BOUNDARY') || headers['x-color'] || headers.cookie], name).toEqual([
+        url, carried,
+      ])
     }
   })
 })

@@ -24,7 +24,9 @@ export async function openShop(answer: Answering): Promise<Shop> {
   const server = createServer(async (incoming, response) => {
     const pieces: Buffer[] = []
     for await (const piece of incoming as AsyncIterable<Buffer>) pieces.push(piece)
-    const request = { method: incoming.method!, url: incoming.url!, headers: incoming.headers, body: Buffer.concat(pieces).toString() }
+    const request = {
+      method: incoming.method!, url: incoming.url!, headers: incoming.headers, body: Buffer.concat(pieces).toString(),
+    }
     seen.push(request)
     answer(request, response)
   })
@@ -55,7 +57,9 @@ export const shopDocument = (more: object = {}) => ({
       },
       post: {
         operationId: 'createOrder', description: 'Creates an order.', tags: ['orders'],
-        requestBody: { required: true, content: { 'application/json': { schema: { $ref: '#/components/schemas/Order' } } } },
+        requestBody: {
+          required: true, content: { 'application/json': { schema: { $ref: '#/components/schemas/Order' } } },
+        },
       },
     },
     '/orders/{id}': {
@@ -70,7 +74,8 @@ export const shopDocument = (more: object = {}) => ({
         type: 'object', required: ['id', 'item'],
         properties: {
           id: { type: 'integer', format: 'int64', readOnly: true }, item: { type: 'string' },
-          note: { type: 'string', nullable: true }, parts: { type: 'array', items: { $ref: '#/components/schemas/Order' } },
+          note: { type: 'string', nullable: true },
+          parts: { type: 'array', items: { $ref: '#/components/schemas/Order' } },
         },
       },
     },

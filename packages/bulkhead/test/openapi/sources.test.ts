@@ -17,19 +17,29 @@ afterEach(() => fixture.remove())
 
 it('takes a pinned URL, text and an object, and filters by method', async () => {
   const text = JSON.stringify(shopDocument())
-  fixture.answer = ({ url }, response) => response.setHeader('link', '</orders?tag=b>; rel="next"').end(url === '/openapi.json' ? text : '{}')
+  fixture.answer = ({ url }, response) =>
+    response.setHeader('link', '</orders?tag=b>; rel="next"').end(url === '/openapi.json' ? text : '{}')
   const baseUrl = fixture.shop.url
   const pinned = { url: `${baseUrl}/openapi.json`, sha512: hash('sha512', text) }
   fixture.configure({
-    pinned: { document: pinned, baseUrl, prefix: 'pinned', methods: ['delete'] }, yaml: { document: { text: 'openapi: 3.1.0\npaths: { /x: { get: { operationId: go } } }' }, baseUrl },
+    pinned: { document: pinned, baseUrl, prefix: 'pinned', methods: ['delete'] },
+    yaml: { document: { text: 'openapi: 3.1.0\npaths: { /x: { get: { operationId: go } } }' }, baseUrl },
     other: { document: { ...pinned, sha512: hash('sha512', 'x') }, baseUrl, prefix: 'other' },
   })
-  const host = await fixture.open({ config: { openapi: { mine: { document: shopDocument(), baseUrl, prefix: 'mine', methods: ['get'] } } } })
+  const host = await fixture.open({
+    config: { openapi: { mine: { document: shopDocument(), baseUrl, prefix: 'mine', methods: ['get'] } } },
+  })
   expect(namesOf(host)).toEqual(['go', 'mine__getOrder', 'mine__listOrders', 'pinned__deleteOrder'])
-  expect(['mine__getOrder', 'pinned__deleteOrder'].map((name) => host.tool(name)?.integrity)).toEqual(['unpinned', 'pinned'])
-  expect(host.diagnostics).toMatchObject([{ path: '/openapi/other', message: expect.stringContaining(`is ${pinned.sha512}. It offers no tools.`) }])
+  expect(['mine__getOrder', 'pinned__deleteOrder'].map((name) => host.tool(name)?.integrity)).toEqual([
+    'unpinned', 'pinned',
+  ])
+  expect(host.diagnostics).toMatchObject([
+    { path: '/openapi/other', message: expect.stringContaining(`is ${pinned.sha512}. It offers no tools.`) },
+  ])
   const call = await caller(host)
-  expect(await call('mine__listOrders', { tag: ['a'] })).toMatchObject({ data: { next: { arguments: { tag: 'b' } } }, details: { next: {} } })
+  expect(await call('mine__listOrders', { tag: ['a'] })).toMatchObject({
+    data: { next: { arguments: { tag: 'b' } } }, details: { next: {} },
+  })
 })
 
 it('a trusted project can use a document of several files', async () => {
@@ -42,7 +52,9 @@ it('a trusted project can use a document of several files', async () => {
 })
 
 it('the program of the guide calls an operation', async () => {
-  const [, program] = /^```ts shop\.ts\n([\s\S]*?)^```/m.exec(readFileSync(join(ROOT, 'docs/guides/openapi.md'), 'utf8'))!
+  const [, program] = /^```ts shop\.ts\n([\s\S]*?)^```/m.exec(
+    readFileSync(join(ROOT, 'docs/guides/openapi.md'), 'utf8'),
+  )!
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-openapi-'))
   const log = vi.spyOn(console, 'log').mockReturnValue()
   vi.stubEnv('SHOP_URL', fixture.shop.url)
@@ -53,7 +65,9 @@ it('the program of the guide calls an operation', async () => {
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     writeFileSync(join(folder, 'shop.ts'), program!.replace('process.cwd()', JSON.stringify(folder)))
     await import(pathToFileURL(join(folder, 'shop.ts')).href)
-    expect(log.mock.calls).toEqual([[{ status: 200, content_type: 'application/json', body: { method: 'GET', url: '/orders?page=1' } }]])
+    expect(log.mock.calls).toEqual([
+      [{ status: 200, content_type: 'application/json', body: { method: 'GET', url: '/orders?page=1' } }],
+    ])
   } finally {
     vi.unstubAllEnvs()
     log.mockRestore()

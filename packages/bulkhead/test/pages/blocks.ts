@@ -20,8 +20,11 @@ export const PAGES: readonly string[] = ['*.md', 'docs/**/*.md', 'packages/*/REA
 
 export const BLOCKS: readonly Block[] = PAGES.flatMap((page) => {
   const text = readFileSync(join(ROOT, page), 'utf8')
-  return [...text.matchAll(/^```(\w*)(?: (\S+))?\n([\s\S]*?)^```$/gm)].map(({ index, 1: language = '', 2: file, 3: code = '' }) =>
-    ({ page, line: text.slice(0, index).split('\n').length, language, file, text: code }))
+  return [...text.matchAll(/^```(\w*)(?: (\S+))?\n([\s\S]*?)^```$/gm)].map(
+    ({ index, 1: language = '', 2: file, 3: code = '' }) => ({
+      page, line: text.slice(0, index).split('\n').length, language, file, text: code,
+    }),
+  )
 })
 
 export const placeOf = ({ page, line }: Block): string => `${page}:${line}`

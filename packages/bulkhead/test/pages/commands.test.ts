@@ -19,26 +19,37 @@ const NOT_RUN: ReadonlyMap<string, string> = new Map([
     `bulkhead mcp add files --read /srv/data --net cdn.acme.example --use-key 'ACME_TOKEN=api.acme.example/v1/**' -- npx -y @acme/files-server .`,
     'the package is an example; mcp-add.test.ts runs it',
   ],
-  [`bulkhead call lsp --args '{ "action": "hover", "path": "src/main.rs", "line": 3, "query": "main" }'`, 'needs a language server; lsp.test.ts makes such calls'],
+  [
+    `bulkhead call lsp --args '{ "action": "hover", "path": "src/main.rs", "line": 3, "query": "main" }'`,
+    'needs a language server; lsp.test.ts makes such calls',
+  ],
   ['bulkhead mcp remove files', 'mcp-add.test.ts runs it'],
   ['bulkhead mcp login harbour', 'a person signs in; login.test.ts runs it'],
   ['bulkhead mcp logout harbour', 'login.test.ts runs it'],
   ['npm create bulkhead word-count', 'npm gets the package from a registry; new.test.ts runs it'],
   // It starts a process.
   ...thoroughly<readonly (readonly [string, string])[]>([['npx bulkhead mcp', 'mcp-command.test.ts runs it']], []),
-  ['export PATH="$PWD/node_modules/.bin:$(ls -d "$PWD"/.tools/pnpm-*/node_modules/.bin):$PATH"', 'the set-up of this very run'],
+  [
+    'export PATH="$PWD/node_modules/.bin:$(ls -d "$PWD"/.tools/pnpm-*/node_modules/.bin):$PATH"',
+    'the set-up of this very run',
+  ],
 ])
 
 const scriptsOf = (folder: string): ReadonlySet<string> =>
-  new Set(Object.keys((JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as { scripts: object }).scripts))
+  new Set(
+    Object.keys((JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as { scripts: object }).scripts),
+  )
 const nameOf = (file: string): string => (JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as { name: string }).name
-const FOLDERS: ReadonlyMap<string, string> = new Map(globSync('packages/*/package.json', { cwd: ROOT }).map((file) => [nameOf(file), dirname(file)]))
+const FOLDERS: ReadonlyMap<string, string> = new Map(
+  globSync('packages/*/package.json', { cwd: ROOT }).map((file) => [nameOf(file), dirname(file)]),
+)
 
 /** The commands of a block, as a shell sees them. */
 const linesOf = ({ text }: Block): readonly string[] =>
   text.split('\n').map((line) => line.replace(/(^|\s)# .*$/, '').trim()).filter((line) => line !== '')
-const SHELL: readonly (readonly [page: string, line: string])[] =
-  BLOCKS.filter(({ page, language }) => language === 'sh' && !page.startsWith('docs/tutorials/')).flatMap((block) => linesOf(block).map((line) => [block.page, line] as const))
+const SHELL: readonly (readonly [page: string, line: string])[] = BLOCKS.filter(
+  ({ page, language }) => language === 'sh' && !page.startsWith('docs/tutorials/'),
+).flatMap((block) => linesOf(block).map((line) => [block.page, line] as const))
 const isOurs = (line: string): boolean => /^(?:npx )?bulkhead \w/.test(line)
 
 let folder: string
@@ -65,9 +76,13 @@ async function projectFor(page: string): Promise<string> {
 
 /** Runs a command. Resolves with its error, or an empty string. */
 async function run(line: string, cwd: string): Promise<string> {
-  // There is no terminal: `install` needs the consent that a reader would give, and `explain` may answer that a call is denied.
+  // There is no terminal: `install` needs the consent that a reader would give, and `explain` may answer that a call is
+  // denied.
   const command = withFewChecks(line.replace(/^npx /, '')) + (/\binstall\b/.test(line) ? ' --yes' : '')
-  const env = { NO_COLOR: '1', HOME: join(cwd, 'home'), PATH: `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin`, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+  const env = {
+    NO_COLOR: '1', HOME: join(cwd, 'home'), PATH: `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin`,
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+  }
   const args = argumentsOf(command)
   if (args !== undefined) {
     const { code, stderr } = await inside(args, cwd)
@@ -87,7 +102,8 @@ const PAGES_WITH_COMMANDS = PAGES.filter((page) => SHELL.some(([of, line]) => of
 it.each(PAGES_WITH_COMMANDS)('the commands of %s succeed in order', async (page) => {
   const project = await projectFor(page)
   const refused: string[] = []
-  for (const [of, line] of SHELL) if (of === page && isOurs(line) && !NOT_RUN.has(line)) refused.push(await run(line, project))
+  for (const [of, line] of SHELL)
+    if (of === page && isOurs(line) && !NOT_RUN.has(line)) refused.push(await run(line, project))
   expect(refused.filter((text) => text !== '')).toEqual([])
 })
 
@@ -96,7 +112,8 @@ it('every other command is an existing script or package, or a listed exception'
     const [program, ...words] = line.split(/\s+/)
     if (isOurs(line) || NOT_RUN.has(line)) return false
     if (program === 'npm' && words[0] === 'install') return !words.slice(1).every((name) => FOLDERS.has(name))
-    if (program === 'pnpm' && words[0] === '--filter') return !scriptsOf(FOLDERS.get(words[1]!) ?? '.').has(words[3]!) || words[2] !== 'run'
+    if (program === 'pnpm' && words[0] === '--filter')
+      return !scriptsOf(FOLDERS.get(words[1]!) ?? '.').has(words[3]!) || words[2] !== 'run'
     return (program !== 'npm' && program !== 'pnpm') || !scriptsOf('.').has(words[0]!)
   })
   expect(unknown).toEqual([])
@@ -109,7 +126,9 @@ it('every option that a page shows is in the usage of its command', async () => 
   for (const form of forms) {
     const [, name = ''] = form.split(/\s+/)
     const usage = usageOf(name, await COMMANDS.get(name)!.load())
-    expect({ form, unknown: (form.match(/--[a-z-]+/g) ?? []).filter((option) => !usage.includes(option)) }).toEqual({ form, unknown: [] })
+    expect({ form, unknown: (form.match(/--[a-z-]+/g) ?? []).filter((option) => !usage.includes(option)) }).toEqual({
+      form, unknown: [],
+    })
   }
 })
 

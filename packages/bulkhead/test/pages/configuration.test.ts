@@ -138,7 +138,8 @@ describe('with the same example, in a mode that asks about no command', () => {
   it.each([
     'npm test', 'cp a.txt secrets/b', 'cp a.txt linked/b', 'cp a.txt src/../secrets/b', 'echo x > src/dangling',
     'cat a.txt | tee src/dangling', 'for i in secrets/b; do touch $i; done', "sh -c 'echo x > secrets/key'",
-    'mv secrets other; touch other/b; mv other secrets', 'rm -r secrets', 'ln secrets/key src/hard && echo x > src/hard',
+    'mv secrets other; touch other/b; mv other secrets', 'rm -r secrets',
+    'ln secrets/key src/hard && echo x > src/hard',
   ])('bash %s writes nothing there', WALLS, async (command) => {
     await callIn(session)('bash', { command })
     expectUntouched()

@@ -14,7 +14,9 @@ it('the program of the guide prints what the page says', async () => {
     symlinkSync(join(ROOT, 'packages/bulkhead'), join(folder, 'node_modules/bulkhead'))
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     writeFileSync(join(folder, 'policy.ts'), own[program]!.text)
-    const ran = await runProgram({ file: 'policy.ts', cwd: folder, env: { PATH: process.env['PATH'], HOME: join(folder, 'home') } })
+    const ran = await runProgram({
+      file: 'policy.ts', cwd: folder, env: { PATH: process.env['PATH'], HOME: join(folder, 'home') },
+    })
     expect(ran).toMatchObject({ code: 0, stdout: own[program + 1]!.text })
   } finally {
     rmSync(folder, { recursive: true })

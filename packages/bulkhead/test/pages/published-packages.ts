@@ -9,7 +9,8 @@ import { ROOT } from './blocks.ts'
 
 /** Builds and packs the workspace, and serves the tarballs as a registry does. Others come from the user's registry. */
 export async function startPublishedPackages() {
-  for (const script of [['build'], ['release', '--dry-run']]) execFileSync('pnpm', script, { cwd: ROOT, stdio: 'ignore' })
+  for (const script of [['build'], ['release', '--dry-run']])
+    execFileSync('pnpm', script, { cwd: ROOT, stdio: 'ignore' })
   const others = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim()
   const tarballs = globSync('dist/release/packages/*.tgz', { cwd: ROOT }).map((path) => readTarball(join(ROOT, path)))
   const server = createServer((request, response) => {
@@ -43,6 +44,8 @@ function readTarball(path: string): Tarball {
 
 function documentOf({ bytes, manifest }: Tarball, url: string) {
   const { name, version } = manifest
-  const dist = { tarball: `${url}${name}.tgz`, integrity: `sha512-${createHash('sha512').update(bytes).digest('base64')}` }
+  const dist = {
+    tarball: `${url}${name}.tgz`, integrity: `sha512-${createHash('sha512').update(bytes).digest('base64')}`,
+  }
   return { name, 'dist-tags': { latest: version }, versions: { [version]: { ...manifest, dist } } }
 }

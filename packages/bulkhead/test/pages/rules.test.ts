@@ -10,7 +10,8 @@ import { CACHE } from '../cache.ts'
 import { IN_THREADS, writeExtension } from '../extension-folder.ts'
 
 const PAGE = new URL('../../../../docs/guides/rules.md', import.meta.url)
-const [, SECTION = ''] = /^## Modes, uses and ignored files by example$(.*?)^## /ms.exec(readFileSync(PAGE, 'utf8')) ?? []
+const [, SECTION = ''] =
+  /^## Modes, uses and ignored files by example$(.*?)^## /ms.exec(readFileSync(PAGE, 'utf8')) ?? []
 
 interface Example {
   readonly policy: readonly string[]

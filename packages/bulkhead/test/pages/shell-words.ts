@@ -4,7 +4,9 @@ import { thoroughly } from '../../../../scripts/thoroughly.ts'
 /** The arguments of a `bulkhead` command, as a shell splits them. Words without quotes need no shell. */
 export function wordsOf(command: string): readonly string[] {
   if (/^bulkhead [\w@./:= -]+$/.test(command)) return command.split(/ +/).slice(1).filter((word) => word !== '')
-  const { stdout } = spawnSync('/bin/sh', ['-c', `bulkhead() { printf '%s\\0' "$@"; }\n${command}`], { encoding: 'utf8' })
+  const { stdout } = spawnSync('/bin/sh', ['-c', `bulkhead() { printf '%s\\0' "$@"; }\n${command}`], {
+    encoding: 'utf8',
+  })
   return stdout.split('\0').slice(0, -1)
 }
 

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -42,7 +44,9 @@ function save(name: string, text: string): void {
 /** What `npm version patch` does. `pnpm soak` runs npm. */
 function raisePatch(file: string): void {
   const { version, ...others } = JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }
-  writeFileSync(file, JSON.stringify({ ...others, version: version.replace(/\d+$/, (patch) => String(Number(patch) + 1)) }))
+  writeFileSync(
+    file, JSON.stringify({ ...others, version: version.replace(/\d+$/, (patch) => String(Number(patch) + 1)) }),
+  )
 }
 
 /** Runs a command, answering "n" to every question. `install` gets `--yes`. */
@@ -78,20 +82,35 @@ async function run(line: string): Promise<{ readonly code: number | null; readon
   const child = spawn('/bin/sh', ['-c', command], { cwd: folder, env, stdio: 'pipe' })
   child.stdin.end('n\n')
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { output += text })
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
   const [code] = (await once(child, 'close')) as [number | null]
   return { code, output }
 }
 
 /** A pattern from an expected output, in which "…" matches anything. */
 const pattern = (text: string): RegExp =>
-  new RegExp(`^${text.trimEnd().split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[\\s\\S]*')}`)
+  new RegExp(
+    `^${text
+      .trimEnd()
+      .split('…')
+      .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      .join('[\\s\\S]*')}`,
+  )
 
-const commandsOf = ({ text }: Block): readonly string[] => text.trim().split('\n').map((line) => line.replace(/\s+# .*$/, ''))
+const commandsOf = ({ text }: Block): readonly string[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(/\s+# .*$/, ''))
 
 /** Copies the packages of a server, as npm does: a server in its jail cannot follow links out of the folder. */
 function installServer(): void {
-  const packages = join(realpathSync(join(ROOT, 'packages/bulkhead/node_modules/@modelcontextprotocol/server')), '../..')
+  const packages = join(
+    realpathSync(join(ROOT, 'packages/bulkhead/node_modules/@modelcontextprotocol/server')), '../..',
+  )
   rmSync(join(folder, 'node_modules/@modelcontextprotocol'))
   const isCode = (path: string) => !/\.(?:map|d\.[cm]?ts)$|\/src$/.test(path)
   for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']) {
@@ -113,7 +132,10 @@ it.each(TUTORIALS)('%s works step by step', WALLS, async (page) => {
     const expected = next?.language === 'text' && next.file === undefined ? next.text : undefined
     for (const line of commandsOf(block).filter((command) => published || !/^npm (?:install|test)/.test(command))) {
       const { code, output } = await run(line)
-      if (expected === undefined) expect({ place: placeOf(block), line, code, output }).toMatchObject({ code: /\bexplain\b/.test(line) ? expect.toBeOneOf([0, 1]) : 0 })
+      if (expected === undefined)
+        expect({ place: placeOf(block), line, code, output }).toMatchObject({
+          code: /\bexplain\b/.test(line) ? expect.toBeOneOf([0, 1]) : 0,
+        })
       else if (line === commandsOf(block).at(-1)) expect(output).toMatch(pattern(expected))
     }
   }

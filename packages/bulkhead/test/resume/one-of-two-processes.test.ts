@@ -90,7 +90,9 @@ it('when two processes resume one paused call, one gets it and the other gets an
   if (othersTurn) other.tell('Nansen')
   else answer.resolve('Nansen')
   const town = othersTurn ? 'Oslo' : 'Bergen'
-  expect(await (othersTurn ? other.hears() : resumed)).toMatchObject({ outcome: { data: { answers: [[town], ['Nansen']] } } })
+  expect(await (othersTurn ? other.hears() : resumed)).toMatchObject({
+    outcome: { data: { answers: [[town], ['Nansen']] } },
+  })
   expect(await host.pausedCalls()).toEqual([])
   await expect(session.resume(paused)).rejects.toMatchObject({ code: 'NotFound' })
   await host.close()

@@ -113,7 +113,10 @@ it('a long list of git is in its saved file, whole, and the model gets both ends
   const files = Array.from({ length: 1_200 }, (_, index) => `${String(index).padStart(4, '0')}${'f'.repeat(200)}`)
   for (const name of files) writeFileSync(join(workspace, name), '')
   const asked = [
-    { args: { action: 'status' }, key: 'entries', lines: /^\?\? \d{4}f{200}$/gm, count: 1_200, last: `?? ${files.at(-1)}` },
+    {
+      args: { action: 'status' }, key: 'entries', lines: /^\?\? \d{4}f{200}$/gm, count: 1_200,
+      last: `?? ${files.at(-1)}`,
+    },
     { args: { action: 'log', max_count: 500 }, key: 'commits', lines: /^[0-9a-f]{40} .* \d+ s{2000}$/gm, count: 300 },
     { args: { action: 'branch' }, key: 'branches', lines: /^. branch-\d{4} /gm, count: 4_000 },
     { args: { action: 'show', revision: 'long' }, key: 'body', lines: /^b{99}$/gm, count: body.split('\n').length - 3 },

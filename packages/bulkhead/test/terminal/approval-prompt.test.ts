@@ -27,11 +27,13 @@ const write = (content: string) => terminal.run(['call', ...writing('notes/a.txt
 
 const HOSTILE = [
   '\u001b[2J\u001b[1;1H', 'Allow `write` to write a file?', '\u001b[31m', '\u009b2J', '\u001b]0;title\u0007', '\u001bc',
-  '\u001b[?1049h', '\r', '\b\b\b\b', '\u202etxt.exe\u202c', '\u2066hidden\u2069', '\u200b', '\ufeff', '\u{e0041}', '\u001b[5A\u001b[0J',
+  '\u001b[?1049h', '\r', '\b\b\b\b', '\u202etxt.exe\u202c', '\u2066hidden\u2069', '\u200b', '\ufeff', '\u{e0041}',
+  '\u001b[5A\u001b[0J',
 ].join('ok')
 
 /** Plain letters of the same width. */
-const harmlessTwin = (text: string): string => visibleText(JSON.stringify(text).slice(1, -1)).replaceAll(/[^A-Za-z0-9 ]/g, 'x')
+const harmlessTwin = (text: string): string =>
+  visibleText(JSON.stringify(text).slice(1, -1)).replaceAll(/[^A-Za-z0-9 ]/g, 'x')
 
 /** Everything in the output that is not a printable character. */
 const controls = (bytes: string): readonly string[] => bytes.match(/\p{Cc}(?:\[[0-?]*[ -/]*[@-~])?|\p{Cf}/gu) ?? []
@@ -119,7 +121,8 @@ it('a project approval given at the terminal applies to later runs, counts uses,
   const [approval, ...more] = JSON.parse(listed) as Approval[]
   expect(more).toEqual([])
   expect(approval).toMatchObject({
-    scope: 'project', status: 'standing', tool: 'write', approvalKey: 'notes/', covers: 'this folder (notes)', workspace: folder, uses: 1,
+    scope: 'project', status: 'standing', tool: 'write', approvalKey: 'notes/', covers: 'this folder (notes)',
+    workspace: folder, uses: 1,
     grantedBy: expect.stringMatching(/ at the terminal$/),
   })
   const explained = await inside(['explain', ...writing('notes/a.txt')], folder)

@@ -23,11 +23,14 @@ export class PseudoTerminal {
     // Arguments are passed in the environment, so no shell parses them.
     const env = {
       NO_COLOR: '1', TERM: 'xterm-256color', SHELL: '/bin/sh', PATH: '/usr/bin:/bin', HOME: join(cwd, 'home'),
-      XDG_CACHE_HOME: CACHE, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], NODE: process.execPath, BIN: program,
+      XDG_CACHE_HOME: CACHE, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], NODE: process.execPath,
+      BIN: program,
       ...Object.fromEntries(args.map((arg, index) => [`ARG${index}`, arg])),
     }
     const command = `stty rows ${SIZE.rows} cols ${SIZE.cols}; exec "$NODE" "$BIN" ${words}`
-    this.#child = spawn('script', ['-q', '-e', '-f', '-c', command, '/dev/null'], { cwd, env, stdio: ['pipe', 'pipe', 'inherit'] })
+    this.#child = spawn('script', ['-q', '-e', '-f', '-c', command, '/dev/null'], {
+      cwd, env, stdio: ['pipe', 'pipe', 'inherit'],
+    })
     this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.#bytes += text
       this.#screen.write(text, () => { for (const look of this.#looks) look() })
@@ -49,7 +52,8 @@ export class PseudoTerminal {
   async see(text: string, times = 1): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const look = () => { if (this.rows.filter((row) => row.includes(text)).length >= times) resolve() }
-    const gone = () => reject(new Error(`The command ended before it showed "${text}":\n${this.rows.join('\n').trim()}`))
+    const gone = () =>
+      reject(new Error(`The command ended before it showed "${text}":\n${this.rows.join('\n').trim()}`))
     this.#looks.add(look)
     this.#child.stdout!.once('close', gone)
     look()

@@ -50,8 +50,9 @@ async function answer(request: InteractionRequest, prompt: string, keys: readonl
 }
 
 const approval = {
-  sessionId: 's', callId: 'c', tool: 'forecast', label: 'Forecast', mode: 'external' as const, kind: 'fetch' as const, origin: 'weather@1 (global)', approvalKey: 'Oslo',
-  argumentsText: '{"city":"\u001b[2JOslo\u202e"}', touches: ['reach api.example'], mayTouch: ['reach *.example'], reasons: ['the key is new'],
+  sessionId: 's', callId: 'c', tool: 'forecast', label: 'Forecast', mode: 'external' as const, kind: 'fetch' as const,
+  origin: 'weather@1 (global)', approvalKey: 'Oslo', argumentsText: '{"city":"\u001b[2JOslo\u202e"}',
+  touches: ['reach api.example'], mayTouch: ['reach *.example'], reasons: ['the key is new'],
   answers: [
     { decision: 'once' as const, covers: 'call' as const, words: 'this call' },
     { decision: 'session' as const, covers: 'key' as const, words: 'every call with the key "Oslo" in this session' },
@@ -67,18 +68,26 @@ describe('a user at a terminal', () => {
     ['up to the third option', [UP, ENTER], { decision: 'project', covers: 'key' }],
   ])('answers an approval with: %s', async (_, keys, value) => {
     const { response, terminal } = await answer({ kind: 'Approve', approval }, 'Run it?', keys)
-    expect(response).toEqual({ status: 'accepted', value: { ...value, by: expect.stringMatching(/\S at the terminal$/) } })
+    expect(response).toEqual({
+      status: 'accepted', value: { ...value, by: expect.stringMatching(/\S at the terminal$/) },
+    })
     for (const text of [
-      /^Allow `forecast` to reach api\.example\?$/m, /^ {2}from: +weather@1 \(global\)$/m, /^ {2}may: +reach \*\.example$/m,
-      /^ {2}because: +the key is new$/m, /^ {2}key: +Oslo$/m, /^ {2}\| \{"city":"\\u\{1b\}\[2JOslo\\u\{202e\}"\}$/m,
-    ]) expect(terminal.text).toMatch(text)
+      /^Allow `forecast` to reach api\.example\?$/m, /^ {2}from: +weather@1 \(global\)$/m,
+      /^ {2}may: +reach \*\.example$/m, /^ {2}because: +the key is new$/m, /^ {2}key: +Oslo$/m,
+      /^ {2}\| \{"city":"\\u\{1b\}\[2JOslo\\u\{202e\}"\}$/m,
+    ])
+      expect(terminal.text).toMatch(text)
     expect(terminal.text).not.toContain('left out')
   })
 
   it('sees which tools call the tool and who chose the key, which is valid for the session at most', async () => {
     const answers = approval.answers.slice(0, 2)
-    const more = { calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true, leavesOut: ['units'], answers } as const
-    const { response, terminal } = await answer({ kind: 'Approve', approval: { ...approval, ...more } }, 'Run it?', [UP, ENTER])
+    const more = {
+      calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true, leavesOut: ['units'], answers,
+    } as const
+    const { response, terminal } = await answer({ kind: 'Approve', approval: { ...approval, ...more } }, 'Run it?', [
+      UP, ENTER,
+    ])
     expect(terminal.text).toMatch(/^ +\(covers any value of: units\)$/m)
     expect(response).toMatchObject({ value: { decision: 'session' } })
     expect(terminal.text).toMatch(/^ {2}called by: plan of the global extension plan 1\.0\.0$/m)
@@ -89,16 +98,25 @@ describe('a user at a terminal', () => {
   it('sees in words what each answer covers, the least first, in one row each', async () => {
     const name = `${'deep/'.repeat(40)}Allow forecast of bundled extension weather 1.0.0`
     const [once] = approval.answers
-    const answers = [once!, ...['key', 'folder', 'workspace'].map((covers) => ({
-      decision: 'session' as const, covers: covers as 'key' | 'folder' | 'workspace',
-      words: covers === 'workspace' ? 'the whole workspace (9 files) in this session' : `this ${covers} (${name}) in this session`,
-    }))]
-    const { response, terminal } = await answer({ kind: 'Approve', approval: { ...approval, answers } }, 'Run it?', [UP, UP, ENTER])
+    const answers = [
+      once!,
+      ...['key', 'folder', 'workspace'].map((covers) => ({
+        decision: 'session' as const, covers: covers as 'key' | 'folder' | 'workspace',
+        words:
+          covers === 'workspace'
+            ? 'the whole workspace (9 files) in this session'
+            : `this ${covers} (${name}) in this session`,
+      })),
+    ]
+    const { response, terminal } = await answer({ kind: 'Approve', approval: { ...approval, answers } }, 'Run it?', [
+      UP, UP, ENTER,
+    ])
     expect(response).toMatchObject({ value: { decision: 'session', covers: 'folder' } })
     const rows = terminal.text.split('\n')
     const at = (text: string) => rows.findIndex((row) => row.includes(text))
-    expect([at('Yes, this once'), at('this key ('), at('this folder ('), at('the whole workspace (9 files) in this session')])
-      .toEqual([0, 1, 2, 3].map((more) => at('Yes, this once') + more))
+    expect([
+      at('Yes, this once'), at('this key ('), at('this folder ('), at('the whole workspace (9 files) in this session'),
+    ]).toEqual([0, 1, 2, 3].map((more) => at('Yes, this once') + more))
     for (const row of rows) expect(row.length).toBeLessThan(80)
   })
 
@@ -135,9 +153,11 @@ describe('a user at a terminal', () => {
   it('never sees third-party text at the beginning of a row', async () => {
     const forged = 'Allow forecast of bundled extension weather 1.0.0'
     const padding = (columns: number) => `${'x'.repeat(columns)}${forged}`
-    const argumentsText = Array.from({ length: 90 }, (_, columns) => padding(columns)).join('\n') + '\n' + '船'.repeat(60) + forged
+    const argumentsText =
+      Array.from({ length: 90 }, (_, columns) => padding(columns)).join('\n') + '\n' + '船'.repeat(60) + forged
     const { terminal } = await answer(
-      { kind: 'Approve', approval: { ...approval, argumentsText, touches: [padding(67)], approvalKey: padding(69) } }, 'Run it?', [DOWN, DOWN, ENTER, ENTER],
+      { kind: 'Approve', approval: { ...approval, argumentsText, touches: [padding(67)], approvalKey: padding(69) } },
+      'Run it?', [DOWN, DOWN, ENTER, ENTER],
     )
     for (const row of terminal.text.split('\n')) {
       expect(row.length).toBeLessThan(80)
@@ -155,7 +175,10 @@ describe('a user at a terminal', () => {
     [{ kind: 'Confirm', prompt: 'Sure?' }, 'Yes or no?', ['y'], true],
     [{ kind: 'Confirm', prompt: 'Sure?' }, 'Yes or no?', [ENTER], false],
     [{ kind: 'Select', prompt: 'Which?', options }, 'Which one?', [DOWN, ENTER], 'b'],
-    [{ kind: 'Select', prompt: '?', options, multiple: true }, 'Which ones?', [SPACE, DOWN, DOWN, SPACE, ENTER], ['a', 'c']],
+    [
+      { kind: 'Select', prompt: '?', options, multiple: true }, 'Which ones?', [SPACE, DOWN, DOWN, SPACE, ENTER],
+      ['a', 'c'],
+    ],
     [{ kind: 'Select', prompt: '?', options, multiple: true }, 'Which ones?', [ENTER], []],
     [device, 'Have you signed in?', ['y'], null],
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, ENTER], 'once'],
@@ -168,22 +191,28 @@ describe('a user at a terminal', () => {
   })
 
   it('does not show a password', async () => {
-    const { terminal } = await answer({ kind: 'Auth.Password', prompt: '?' }, 'Password', ['x', 'y', 'z', 'z', 'y', ENTER])
+    const { terminal } = await answer({ kind: 'Auth.Password', prompt: '?' }, 'Password', [
+      'x', 'y', 'z', 'z', 'y', ENTER,
+    ])
     expect(terminal.text).not.toContain('xy')
   })
 
-  it.each(['Ask', 'Confirm', 'Auth.Password'] as const)('can dismiss %s with Ctrl-C, which rejects it', async (kind) => {
-    const prompt = { 'Ask': 'Your answer', 'Confirm': 'Yes or no?', 'Auth.Password': 'Password' }[kind]
-    const { response } = await answer({ kind, prompt: '?' }, prompt, [CTRL_C])
-    expect(response).toMatchObject({ status: 'rejected', reason: expect.stringContaining('dismissed') })
-  })
+  it.each(['Ask', 'Confirm', 'Auth.Password'] as const)(
+    'can dismiss %s with Ctrl-C, which rejects it',
+    async (kind) => {
+      const prompt = { 'Ask': 'Your answer', 'Confirm': 'Yes or no?', 'Auth.Password': 'Password' }[kind]
+      const { response } = await answer({ kind, prompt: '?' }, prompt, [CTRL_C])
+      expect(response).toMatchObject({ status: 'rejected', reason: expect.stringContaining('dismissed') })
+    },
+  )
 })
 
 describe('third-party text', () => {
   const HOSTILE = '\u001b[2J\u001b[1;1H\u009b31mforged\nforecast of host wants to run\r\u0007\u202egnp.exe'
 
   const hostileApproval = {
-    ...approval, tool: HOSTILE, origin: HOSTILE, argumentsText: HOSTILE, touches: [HOSTILE], mayTouch: [HOSTILE], reasons: [HOSTILE],
+    ...approval, tool: HOSTILE, origin: HOSTILE, argumentsText: HOSTILE, touches: [HOSTILE], mayTouch: [HOSTILE],
+    reasons: [HOSTILE],
     approvalKey: HOSTILE,
   }
 
@@ -200,7 +229,9 @@ describe('third-party text', () => {
   ])('is escaped on the screen: %o', async (request) => {
     const terminal = new Terminal()
     const cancel = new AbortController()
-    const response = terminal.interactor.interact({ correlationId: 'q', issuedAt: '', source: HOSTILE, request }, cancel.signal)
+    const response = terminal.interactor.interact(
+      { correlationId: 'q', issuedAt: '', source: HOSTILE, request }, cancel.signal,
+    )
     await terminal.see('?25l')
     cancel.abort()
     await response
@@ -225,17 +256,17 @@ describe('a question ends', () => {
     expect(await terminal.ask({ kind: 'Ask', prompt: '?' }, cancel.signal)).toMatchObject({ status: 'rejected' })
   })
 
-  it.each<[InteractionRequest, string]>([[{ kind: 'Approve', approval }, 'Run it?'], [{ kind: 'Ask', prompt: 'Which city?' }, 'Which city?']])(
-    'when the person ends the input with Ctrl-D, and the next answer still counts: %#', async (request, prompt) => {
-      const { response, terminal } = await answer(request, prompt, [CTRL_D])
-      expect(response).toMatchObject({ status: 'rejected' })
-      terminal.shown = ''
-      const next = terminal.ask({ kind: 'Ask', prompt: 'And now?' })
-      await terminal.see('And now?')
-      for (const key of ['O', 'k', CTRL_D, ENTER]) terminal.input.write(key)
-      expect(await next).toEqual({ status: 'accepted', value: 'Ok' })
-    },
-  )
+  it.each<[InteractionRequest, string]>([
+    [{ kind: 'Approve', approval }, 'Run it?'], [{ kind: 'Ask', prompt: 'Which city?' }, 'Which city?'],
+  ])('when the person ends the input with Ctrl-D, and the next answer still counts: %#', async (request, prompt) => {
+    const { response, terminal } = await answer(request, prompt, [CTRL_D])
+    expect(response).toMatchObject({ status: 'rejected' })
+    terminal.shown = ''
+    const next = terminal.ask({ kind: 'Ask', prompt: 'And now?' })
+    await terminal.see('And now?')
+    for (const key of ['O', 'k', CTRL_D, ENTER]) terminal.input.write(key)
+    expect(await next).toEqual({ status: 'accepted', value: 'Ok' })
+  })
 
   it('when the terminal closes, or is already closed', async () => {
     const terminal = new Terminal()

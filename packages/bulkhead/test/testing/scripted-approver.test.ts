@@ -6,7 +6,9 @@ const request = { tool: 'write', approvalKey: 'a\u0007.txt' } as ApprovalRequest
 const signal = new AbortController().signal
 
 it('answers in order, with a value or a function', async () => {
-  const approver = createScriptedApprover(['once', { decision: 'session', by: 'Ada' }, ({ tool }) => tool === 'write' ? 'reject' : 'once'])
+  const approver = createScriptedApprover([
+    'once', { decision: 'session', by: 'Ada' }, ({ tool }) => (tool === 'write' ? 'reject' : 'once'),
+  ])
   expect(await approver.approve(request, signal)).toEqual({ decision: 'once' })
   expect(await approver.approve(request, signal)).toEqual({ decision: 'session', by: 'Ada' })
   expect(() => approver.check()).toThrow('1 of 3 answers were not used: a function.')
@@ -18,7 +20,9 @@ it('answers in order, with a value or a function', async () => {
 it('names the request that it did not expect, with its key made visible', async () => {
   const approver = createScriptedApprover(['once'])
   await approver.approve(request, signal)
-  await expect(approver.approve(request, signal)).rejects.toThrow(/"write" with the key "a\\u\{?0*7\}?\.txt": all 1 answers are used/)
+  await expect(approver.approve(request, signal)).rejects.toThrow(
+    /"write" with the key "a\\u\{?0*7\}?\.txt": all 1 answers are used/,
+  )
   expect(() => approver.check()).toThrow('Unexpected approval request')
 })
 

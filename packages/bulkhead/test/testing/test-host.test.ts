@@ -1,4 +1,6 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -53,7 +55,9 @@ it('registers results, functions and definitions as tools', async () => {
   const session = await host.openSession()
   expect(await session.call({ id: '1', name: 'one', arguments: {} })).toSucceedWith(1)
   expect(await session.call({ id: '2', name: 'nothing', arguments: {} })).toSucceedWith(null)
-  expect(await session.call({ id: '3', name: 'weather', arguments: { city: 'Oslo' } })).toSucceedWith({ city: 'Oslo', degrees: 21 })
+  expect(await session.call({ id: '3', name: 'weather', arguments: { city: 'Oslo' } })).toSucceedWith({
+    city: 'Oslo', degrees: 21,
+  })
   expect(lookUp.mock.calls[0]![0]).toEqual({ city: 'Oslo' })
   expect(await session.call({ id: '4', name: 'pay', arguments: {} })).toFailWith('InputInvalid')
   expect(await session.call({ id: '5', name: 'pay', arguments: { sum: 1 } })).toFailWith('ApprovalDenied')
@@ -61,8 +65,14 @@ it('registers results, functions and definitions as tools', async () => {
 
 it('loads an extension from its folder, with its configuration and state', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'test-extension-'))
-  cpSync(realpathSync(join(import.meta.dirname, '../../../contract/node_modules/zod')), join(folder, 'node_modules/zod'), { recursive: true })
-  writeFileSync(join(folder, 'package.json'), '{ "name": "counter", "version": "1.0.0", "type": "module", "description": "Counts." }')
+  cpSync(
+    realpathSync(join(import.meta.dirname, '../../../contract/node_modules/zod')), join(folder, 'node_modules/zod'),
+    { recursive: true },
+  )
+  writeFileSync(
+    join(folder, 'package.json'),
+    '{ "name": "counter", "version": "1.0.0", "type": "module", "description": "Counts." }',
+  )
   writeFileSync(join(folder, 'index.ts'), `import { defineExtension } from '@bulkhead/contract/author'
 import { z } from 'zod'
 export default defineExtension({
@@ -77,11 +87,15 @@ export default defineExtension({
 `)
   const inThreads = { config: { isolation: { global: 'thread' } } } as const
   try {
-    await using host = await createTestHost({ ...inThreads, extension: { folder, config: { name: 'mine' }, state: { count: 5 } } })
+    await using host = await createTestHost({
+      ...inThreads, extension: { folder, config: { name: 'mine' }, state: { count: 5 } },
+    })
     const session = await host.openSession({ mode: 'yolo' })
     expect(await session.call({ id: '1', name: 'count', arguments: {} })).toSucceedWith({ count: 7, name: 'mine' })
     expect(await session.call({ id: '2', name: 'count', arguments: {} })).toSucceedWith({ count: 9, name: 'mine' })
-    await expect(createTestHost({ extension: { folder: pathToFileURL(folder), config: { name: 1 } } })).rejects.toMatchObject({ code: 'ConfigSchemaViolation' })
+    await expect(
+      createTestHost({ extension: { folder: pathToFileURL(folder), config: { name: 1 } } }),
+    ).rejects.toMatchObject({ code: 'ConfigSchemaViolation' })
     await expect(createTestHost({ extension: { folder: join(folder, 'gone') } })).rejects.toThrow('is not a folder')
   } finally {
     rmSync(folder, { recursive: true })
@@ -96,7 +110,9 @@ it('asks the scripted approver in every session that brings none', async () => {
   const own = createScriptedApprover(['once'])
   const three = await host.openSession({ approver: own })
   expect(await one.call({ id: '1', name: 'pay', arguments: {} })).toSucceedWith('paid')
-  expect(await two.call({ id: '2', name: 'pay', arguments: {} })).toMatchObject({ error_text: expect.stringContaining('too late') })
+  expect(await two.call({ id: '2', name: 'pay', arguments: {} })).toMatchObject({
+    error_text: expect.stringContaining('too late'),
+  })
   expect(await three.call({ id: '3', name: 'pay', arguments: {} })).toSucceedWith('paid')
   expect(approver.requests.map(({ callId, tool }) => [callId, tool])).toEqual([['1', 'pay'], ['2', 'pay']])
   expect(own.requests).toHaveLength(1)
@@ -106,10 +122,13 @@ it('reports unused answers and unexpected questions when it closes, after it has
   const unused = await createTestHost({ approver: createScriptedApprover(['once', () => 'reject']) })
   await expect(unused.close()).rejects.toThrow('2 of 2 answers were not used: "once", a function.')
   expect(existsSync(unused.workspace)).toBe(false)
-  const asked = await createTestHost({ approver: createScriptedApprover([]), tools: { pay: { gated: true, execute: () => 'paid' } } })
+  const asked = await createTestHost({
+    approver: createScriptedApprover([]), tools: { pay: { gated: true, execute: () => 'paid' } },
+  })
   const outcome = await (await asked.openSession()).call({ id: '1', name: 'pay', arguments: {} })
   expect(outcome).toFailWith('ApprovalDenied')
-  const message = /^Unexpected approval request for the tool "pay" .*: the script has no answers\. Add an answer for it\.$/
+  const message =
+    /^Unexpected approval request for the tool "pay" .*: the script has no answers\. Add an answer for it\.$/
   await expect(asked.close()).rejects.toThrow(message)
   expect(outcome).toMatchObject({ error_text: expect.stringContaining('Unexpected approval request') })
 })

@@ -37,10 +37,13 @@ it('shows what write, edit and apply_patch would change', async () => {
     .toBe('--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n')
   expect(await diffOf('edit', { path: 'a.txt', old_string: 'three', new_string: '3' }))
     .toBe('--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n 2\n-three\n+3\n')
-  expect(await diffOf('write', { path: 'new.txt', content: 'x\n' })).toBe('--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+x\n')
+  expect(await diffOf('write', { path: 'new.txt', content: 'x\n' })).toBe(
+    '--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+x\n',
+  )
   const patch = '*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** Delete File: new.txt\n*** End Patch\n'
-  expect(await diffOf('apply_patch', { patch }))
-    .toBe('--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n-one\n+1\n 2\n 3\n--- a/new.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n')
+  expect(await diffOf('apply_patch', { patch })).toBe(
+    '--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n-one\n+1\n 2\n 3\n--- a/new.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n',
+  )
 })
 
 it('shows what a third-party tool would write if its arguments say so, and undo puts it back', async () => {
@@ -52,7 +55,14 @@ it('shows what a third-party tool would write if its arguments say so, and undo 
   `)
   await host.close()
   host = await world.open({ config: IN_THREADS })
-  session = await host.openSession({ approver: { approve: async (request) => { asked.push(request); return { decision: 'once' } } } })
+  session = await host.openSession({
+    approver: {
+      approve: async (request) => {
+        asked.push(request)
+        return { decision: 'once' }
+      },
+    },
+  })
   const note = '[As the arguments say. The tool itself decides what it writes.]\n'
   expect(await diffOf('save', { file_path: 'a.txt', content: 'one\n' }))
     .toBe(`${note}--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1 @@\n one\n-two\n-three\n`)
@@ -73,13 +83,18 @@ it('escapes what could deceive, and does not show binary content', async () => {
   expect(['\u001b', '\u202e'].filter((char) => diff?.includes(char))).toEqual([])
   expect(diff).toMatch(/\n\+x[^\n]*\[2J/)
   writeFileSync(join(world.workspace, 'b.bin'), Buffer.from([0, 1, 2]))
-  expect(await diffOf('write', { path: 'b.bin', content: 'x' })).toBe('Binary file b.bin: 3 bytes before, 1 bytes after\n')
+  expect(await diffOf('write', { path: 'b.bin', content: 'x' })).toBe(
+    'Binary file b.bin: 3 bytes before, 1 bytes after\n',
+  )
 })
 
 it('asks without a diff where there is none, and reads nothing outside of the grant', async () => {
   writeFileSync(join(world.folder, 'secret'), 'hidden')
   mkdirSync(join(world.workspace, 'folder'))
-  for (const args of [{ path: '../secret', content: 'x' }, { path: 'folder', content: 'x' }, { path: 'a.txt', content: world.read('a.txt') }]) {
+  for (const args of [
+    { path: '../secret', content: 'x' }, { path: 'folder', content: 'x' },
+    { path: 'a.txt', content: world.read('a.txt') },
+  ]) {
     expect(await diffOf('write', args)).toBeUndefined()
   }
   expect(await diffOf('edit', { path: 'a.txt', old_string: 'absent', new_string: 'x' })).toBeUndefined()
@@ -110,5 +125,8 @@ it('takes most of the room of a terminal prompt', async () => {
   const { short, whole } = approvalText(asked.at(-1)!, { columns: 80, rows: 24 })
   expect(short).toMatch(/\n {2}diff:\n[\s\S]*\n {2}arguments:\n {2}… \d+ rows/)
   const { short: roomy } = approvalText(asked.at(-1)!, { columns: 80, rows: 40 })
-  for (const text of [roomy, whole]) expect(text).toMatch(/\n {2}diff:\n {2}\| --- a\/a\.txt\n[\s\S]*\n {2}\| -two\n {2}\| \+2\n[\s\S]*\n {2}arguments:\n/)
+  for (const text of [roomy, whole])
+    expect(text).toMatch(
+      /\n {2}diff:\n {2}\| --- a\/a\.txt\n[\s\S]*\n {2}\| -two\n {2}\| \+2\n[\s\S]*\n {2}arguments:\n/,
+    )
 })

@@ -44,8 +44,10 @@ it('puts back what a command created, changed and removed, with modes, folders a
   symlinkSync('a.txt', join(world.workspace, 'link'))
   symlinkSync('b.txt', join(world.workspace, 'moved'))
   const before = everything()
-  await bash('sh -c "echo 1 > a.txt; rm b.txt link; chmod +x script; rm -r old; ln -sfn a.txt moved; mkdir -p new/deep; '
-    + 'touch new/deep/d; ln -s /etc new/out; mv a.txt renamed"')
+  await bash(
+    'sh -c "echo 1 > a.txt; rm b.txt link; chmod +x script; rm -r old; ln -sfn a.txt moved; mkdir -p new/deep; '
+      + 'touch new/deep/d; ln -s /etc new/out; mv a.txt renamed"',
+  )
   const after = everything()
   expect(after).not.toEqual(before)
 
@@ -76,7 +78,9 @@ it('is undone by the command line, and removes its copies', async () => {
   expect(existsSync(journal) ? readdirSync(journal) : []).toEqual([])
   await host.close()
   expect((await cli()).stdout).toMatch(/call_1 .* bash +done +a\.txt, command: sed -i s\/one\/two\/ a\.txt\n/)
-  expect(await cli('last', '--dry-run')).toMatchObject({ code: 0, stdout: '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-two\n+one\n' })
+  expect(await cli('last', '--dry-run')).toMatchObject({
+    code: 0, stdout: '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-two\n+one\n',
+  })
   expect(await cli('last')).toMatchObject({ code: 0, stdout: 'restored a.txt\n' })
   expect(world.read('a.txt')).toBe('one\n')
 })
@@ -87,7 +91,9 @@ it('records what a command did before it was ended: by its timeout, and with its
   expect(await undo()).toMatchObject({ files: [{ path: 'a.txt', action: 'restore' }] })
   const stop = new AbortController()
   const call = session.call(
-    { id: 'ended', name: 'bash', arguments: { command: 'sh -c "echo 1 > a.txt; touch began; sleep 60"' } }, { signal: stop.signal })
+    { id: 'ended', name: 'bash', arguments: { command: 'sh -c "echo 1 > a.txt; touch began; sleep 60"' } },
+    { signal: stop.signal },
+  )
   await vi.waitFor(() => expect(existsSync(join(world.workspace, 'began'))).toBe(true), 10_000)
   stop.abort()
   expect(await call).toMatchObject({ type: 'error' })
@@ -111,13 +117,18 @@ it('refuses to undo what was changed since, and what a link leads away from now'
 it('leaves to other calls what they changed meanwhile, and records once what two commands changed at the same time', async () => {
   world.write('a.txt', 'one\n')
   world.write('b.txt', 'two\n')
-  const waiting = (file: string, then: string): string => `sh -c "touch ${file}; until [ -e go ]; do sleep 0.02; done; ${then}"`
+  const waiting = (file: string, then: string): string =>
+    `sh -c "touch ${file}; until [ -e go ]; do sleep 0.02; done; ${then}"`
   const running = [bash(waiting('began1', 'echo 1 > a.txt'), 'c1'), bash(waiting('began2', 'echo 2 > c.txt'), 'c2')]
-  await vi.waitFor(() => expect(readdirSync(world.workspace)).toEqual(expect.arrayContaining(['began1', 'began2'])), 10_000)
+  await vi.waitFor(
+    () => expect(readdirSync(world.workspace)).toEqual(expect.arrayContaining(['began1', 'began2'])), 10_000,
+  )
   await world.call(session, 'write', { path: 'b.txt', content: 'written\n' }, 'writing')
   world.write('go', '')
   await Promise.all(running)
-  const recorded = (await Promise.all(['c1', 'c2'].map((call) => undo({ call, dry_run: true })))) as readonly UndoReport[]
+  const recorded = (await Promise.all(
+    ['c1', 'c2'].map((call) => undo({ call, dry_run: true })),
+  )) as readonly UndoReport[]
   const paths = recorded.flatMap(({ files }) => files.map(({ path }) => path))
   expect(paths.toSorted()).toEqual(['a.txt', 'began1', 'began2', 'c.txt', 'go'])
   expect(await undo({ session: true })).toMatchObject({ applied: true, lost: [] })
@@ -126,10 +137,12 @@ it('leaves to other calls what they changed meanwhile, and records once what two
 })
 
 it('covers third-party tools that run programs, each command of a line, and output that goes to a file', async () => {
-  await host.register(defineTool({
-    name: 'toucher', description: 'Creates a file.', requires: { shell: [{ cmd: 'touch', args: [{ rest: true }] }] }, mode: 'external',
-    execute: async (_, { shell }) => (await shell.run('touch', ['made'])).exitCode,
-  }))
+  await host.register(
+    defineTool({
+      name: 'toucher', description: 'Creates a file.', requires: { shell: [{ cmd: 'touch', args: [{ rest: true }] }] },
+      mode: 'external', execute: async (_, { shell }) => (await shell.run('touch', ['made'])).exitCode,
+    }),
+  )
   expect(await world.call(session, 'toucher', {})).toBe(0)
   expect(await undo()).toMatchObject({ files: [{ path: 'made', action: 'remove' }] })
   await bash('echo 1 > one.txt && mkdir -p deep/er && touch two.txt')

@@ -13,7 +13,8 @@ beforeEach(() => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 const task = (prompt: string, background = false) => ({ subagent_type: 'clerk', prompt, background })
-const write = (session: Session, path: string, id: string) => world.call(session, 'write', { path, content: 'by an agent' }, id)
+const write = (session: Session, path: string, id: string) =>
+  world.call(session, 'write', { path, content: 'by an agent' }, id)
 
 /** Writes the file that the prompt names. For two of them it also delegates, or undoes that. */
 const runAgent: CreateHostOptions['runAgent'] = async ({ prompt, session }) => {
@@ -36,7 +37,10 @@ it('what a sub-agent wrote is undone with the call that delegates, its turn and 
   expect(Object.keys(after)).toEqual(['a.txt', 'inner.txt', 'mine.txt', 'outer.txt'])
 
   expect(await world.call(session, 'undo', { turn: turn.number, dry_run: true })).toMatchObject({
-    files: [{ path: 'a.txt', action: 'restore' }, { path: 'outer.txt', action: 'remove' }, { path: 'inner.txt', action: 'remove' }],
+    files: [
+      { path: 'a.txt', action: 'restore' }, { path: 'outer.txt', action: 'remove' },
+      { path: 'inner.txt', action: 'remove' },
+    ],
   })
   expect(await world.call(session, 'undo', { call: 'two/t/w' })).toMatchObject({ files: [{ path: 'inner.txt' }] })
   await world.call(session, 'undo', { call: 'two' })
@@ -64,7 +68,8 @@ it('in the background too, and from the command line', async () => {
   await world.call(session, 'task', task('a.txt', true), 'one')
   await ended
   await host.close()
-  const undo = (...args: readonly string[]) => inside(['undo', ...args, '--home', world.home], realpathSync(world.workspace))
+  const undo = (...args: readonly string[]) =>
+    inside(['undo', ...args, '--home', world.home], realpathSync(world.workspace))
   const name = `${session.id.slice(0, 8)}/one`
   expect((await undo()).stdout).toMatch(new RegExp(`\n${name} +- .* task +done +a\\.txt\n`))
   expect(await undo(name)).toMatchObject({ code: 0, stdout: 'restored a.txt\n' })

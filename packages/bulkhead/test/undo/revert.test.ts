@@ -31,7 +31,10 @@ afterEach(async () => {
 /** In a process of its own. It writes a file too. */
 const extension = (): void => {
   const requires = { net: { hosts: [place] }, fs: { write: ['{workspace}'] } }
-  writeExtension(world.home, { id: 'tracker', tools: [{ name: 'note', requires, mode: 'external', gated: true }, { name: 'plain' }] }, `
+  writeExtension(
+    world.home,
+    { id: 'tracker', tools: [{ name: 'note', requires, mode: 'external', gated: true }, { name: 'plain' }] },
+    `
     export default { tools: {
       note: {
         async execute({ id }, { net, fs }) {
@@ -45,7 +48,8 @@ const extension = (): void => {
         },
       },
       plain: { execute: () => 'x' },
-    } }`)
+    } }`,
+  )
 }
 
 it('an extension reverts what its call did elsewhere, with its own grant and through the whole pipeline', async () => {
@@ -57,7 +61,9 @@ it('an extension reverts what its call did elsewhere, with its own grant and thr
   await world.call(session, 'plain', {}, 'third')
   expect([...notes.keys()]).toEqual(['n1', 'n2'])
 
-  expect(await world.call(session, 'undo', { call: 'second', dry_run: true })).toMatchObject({ reverts: [{ call: 'second', tool: 'note' }] })
+  expect(await world.call(session, 'undo', { call: 'second', dry_run: true })).toMatchObject({
+    reverts: [{ call: 'second', tool: 'note' }],
+  })
   expect([...notes.keys()]).toEqual(['n1', 'n2'])
   const seen: string[] = []
   host.on((event) => { if (event.type === 'ToolInvocationSucceeded') seen.push(`${event.callId} ${event.tool}`) })
@@ -94,6 +100,8 @@ it('asks a person for the revert, obeys rules, and reports what failed', async (
   const denied = await host.openSession({
     mode: 'yolo', continues: session.id, rules: [{ permission: 'note', pattern: '*', action: 'deny' }],
   })
-  expect(await world.call(denied, 'undo', { call: 'second', force: true })).toMatchObject({ failed: [{ call: 'second' }] })
+  expect(await world.call(denied, 'undo', { call: 'second', force: true })).toMatchObject({
+    failed: [{ call: 'second' }],
+  })
   expect([...notes.keys()]).toEqual(['n1', 'n2'])
 })

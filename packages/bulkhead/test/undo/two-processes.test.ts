@@ -49,12 +49,15 @@ async function start(world: UndoWorld, session: string) {
 async function undoTwice(world: UndoWorld, whenBoth: (first: Awaited<ReturnType<typeof start>>) => unknown) {
   const released = Promise.withResolvers<void>()
   const { deleted, place } = await startService(released.promise)
-  writeExtension(world.home, { id: 'tracker', tools: [{ name: 'note', requires: { net: { hosts: [place] } }, mode: 'external' }] }, `
+  writeExtension(
+    world.home, { id: 'tracker', tools: [{ name: 'note', requires: { net: { hosts: [place] } }, mode: 'external' }] },
+    `
     const send = (net, id, method) => net.fetch('http://${place}/' + id, { method })
     export default { tools: { note: {
       async execute({ id }, { net }) { await send(net, id, 'PUT'); return { made: id } },
       async revert(args, { made }, { net }) { await send(net, made, 'DELETE') },
-    } } }`)
+    } } }`,
+  )
   world.write('kept.txt', 'old')
   const host = await world.open({ store: await openSqliteStore({ file: join(world.home, 'bulkhead.db') }) })
   const session = await host.openSession({ mode: 'yolo' })
@@ -87,5 +90,7 @@ it('one that is killed does not keep the other from it', ONLY_IN_SOAK, async () 
     child.kill('SIGKILL')
     await gone
   })
-  expect([first, JSON.parse(second!), kept]).toEqual([undefined, expect.objectContaining({ applied: true, failed: [] }), 'old'])
+  expect([first, JSON.parse(second!), kept]).toEqual([
+    undefined, expect.objectContaining({ applied: true, failed: [] }), 'old',
+  ])
 })

@@ -23,11 +23,20 @@ const operation = fc.oneof(
   fc.record({ name: fc.constant('write'), path, content }),
   fc.record({ name: fc.constant('edit'), path, old_string: fc.constantFrom('one', 'two'), new_string: content }),
   fc.record({ name: fc.constant('discard'), path }),
-  fc.record({ name: fc.constant('apply_patch'), patch: fc.uniqueArray(path, { minLength: 1, maxLength: 3 }).chain((paths) =>
-    fc.tuple(...paths.map((one) => fc.constantFrom(`*** Add File: ${one}\n+added`, `*** Delete File: ${one}`)))
-      .map((sections) => ['*** Begin Patch', ...sections, '*** End Patch', ''].join('\n'))) }),
+  fc.record({
+    name: fc.constant('apply_patch'),
+    patch: fc
+      .uniqueArray(path, { minLength: 1, maxLength: 3 })
+      .chain((paths) =>
+        fc
+          .tuple(...paths.map((one) => fc.constantFrom(`*** Add File: ${one}\n+added`, `*** Delete File: ${one}`)))
+          .map((sections) => ['*** Begin Patch', ...sections, '*** End Patch', ''].join('\n')),
+      ),
+  }),
 )
-const start = fc.dictionary(fc.constantFrom('a', 'b', 'd/a', 'd/e/a'), fc.tuple(content, mode), { noNullPrototype: true })
+const start = fc.dictionary(fc.constantFrom('a', 'b', 'd/a', 'd/e/a'), fc.tuple(content, mode), {
+  noNullPrototype: true,
+})
 
 it('restores every file and folder, byte for byte, and takes that back too', async () => {
   const given = fc.record({ start, operations: fc.array(operation, { maxLength: 12 }), stepwise: fc.boolean() })
@@ -41,7 +50,9 @@ it('restores every file and folder, byte for byte, and takes that back too', asy
     for (const { name, ...args } of operations) await world.call(session, name, args)
     const after = world.tree()
     if (stepwise) {
-      while (String(await world.call(session, 'undo', {})).startsWith('NotFound') === false) { /* one call after another */ }
+      while (String(await world.call(session, 'undo', {})).startsWith('NotFound') === false) {
+        /* one call after another */
+      }
     } else {
       await world.call(session, 'undo', { session: true }, 'the-undo')
     }

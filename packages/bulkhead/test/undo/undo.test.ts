@@ -47,15 +47,21 @@ describe('undo', () => {
     await call('undo', { turn: turn.number })
     expect([world.read('a.txt'), existsSync(join(world.workspace, 'deep')), world.read('before')])
       .toEqual(['one\ntwo\nthree\n', false, 'x'])
-    expect(await call('undo', { turn: 7 })).toBe('NotFound: Turn 7 changed nothing that is recorded. Turns with changes: 1.')
+    expect(await call('undo', { turn: 7 })).toBe(
+      'NotFound: Turn 7 changed nothing that is recorded. Turns with changes: 1.',
+    )
   })
 
   it('is refused if a later change would be lost, names it, and obeys force', async () => {
     await call('write', { path: 'a.txt', content: 'first' }, 'first')
     await call('write', { path: 'a.txt', content: 'second' }, 'second')
-    expect(await call('undo', { call: 'first' })).toMatch(/^UndoConflict:.*\n- a\.txt: it was changed since by write in call second\n/)
+    expect(await call('undo', { call: 'first' })).toMatch(
+      /^UndoConflict:.*\n- a\.txt: it was changed since by write in call second\n/,
+    )
     writeFileSync(join(world.workspace, 'a.txt'), 'mine')
-    expect(await call('undo', { call: 'second' })).toMatch(/- a\.txt: it was changed since, by a command or another program/)
+    expect(await call('undo', { call: 'second' })).toMatch(
+      /- a\.txt: it was changed since, by a command or another program/,
+    )
     expect(world.read('a.txt')).toBe('mine')
     expect(await call('undo', { call: 'first', force: true }, 'forced')).toMatchObject({ applied: true })
     expect(world.read('a.txt')).toBe('one\ntwo\nthree\n')
@@ -93,14 +99,23 @@ describe('undo', () => {
     const digests = new Set<string>()
     const { changes: kept, ...store } = memoryStore()
     const changes = kept!
-    const forgetful = { add: changes.add.bind(changes), list: changes.list.bind(changes), content: async (digest: string) => digests.has(digest) ? changes.content(digest) : undefined }
+    const forgetful = {
+      add: changes.add.bind(changes), list: changes.list.bind(changes),
+      content: async (digest: string) => (digests.has(digest) ? changes.content(digest) : undefined),
+    }
     const other = await world.open({ store: { ...store, changes: forgetful } })
     session = await other.openSession({ mode: 'yolo' })
     await call('write', { path: 'a.txt', content: 'x' }, 'w')
     await call('write', { path: 'new', content: 'x' }, 'n')
     expect(await call('undo', { call: 'w' })).toMatch(/\n- a\.txt: its content is no longer recorded\n/)
-    expect(await call('undo', { session: true, force: true })).toMatchObject({ files: [{ path: 'new' }], lost: [{ path: 'a.txt' }] })
-    digests.add((await changes.list({})).map((one) => one.kind === 'file' && one.before.kind === 'file' ? one.before.digest! : '').find((digest) => digest !== '')!)
+    expect(await call('undo', { session: true, force: true })).toMatchObject({
+      files: [{ path: 'new' }], lost: [{ path: 'a.txt' }],
+    })
+    digests.add(
+      (await changes.list({}))
+        .map((one) => (one.kind === 'file' && one.before.kind === 'file' ? one.before.digest! : ''))
+        .find((digest) => digest !== '')!,
+    )
     expect(await call('undo', {})).toMatchObject({ files: [{ path: 'a.txt', action: 'restore' }] })
   })
 
@@ -108,7 +123,9 @@ describe('undo', () => {
     truncateSync(join(world.workspace, 'a.txt'), 33 * 1024 ** 2)
     await call('write', { path: 'new', content: 'x' }, 'n')
     await call('write', { path: 'a.txt', content: 'x' }, 'w')
-    expect(await call('undo', { call: 'w' })).toMatch(/\n- a\.txt: it had 34603008 bytes, and its content was not recorded\n/)
+    expect(await call('undo', { call: 'w' })).toMatch(
+      /\n- a\.txt: it had 34603008 bytes, and its content was not recorded\n/,
+    )
     expect(await call('undo', {})).toMatchObject({ files: [{ path: 'new', action: 'remove' }] })
   })
 
@@ -140,7 +157,9 @@ describe('undo', () => {
   it('names the commands that it cannot undo', async () => {
     world.exceedLimits()
     await call('bash', { command: 'touch made' }, 'shell')
-    expect(await call('undo', { call: 'shell' })).toMatchObject({ files: [], commands: [{ call: 'shell', command: 'touch made' }] })
+    expect(await call('undo', { call: 'shell' })).toMatchObject({
+      files: [], commands: [{ call: 'shell', command: 'touch made' }],
+    })
     expect(await call('bash', { command: 'ls' }, 'reading')).toMatchObject({ exit_code: 0 })
     expect(await call('undo', { call: 'reading' })).toMatch(/^NotFound/)
   })
@@ -181,11 +200,20 @@ describe('undo', () => {
 
   it('is for programs of the model too', async () => {
     session = await host.openSession({ mode: 'yolo', codeMode: true })
-    await call('code_mode', { code: 'await tools.write({ path: "a.txt", content: "x" }); await tools.write({ path: "b", content: "x" })' }, 'p1')
-    expect(await call('code_mode', { code: 'return (await tools.undo({ call: "p1" })).files.map(({ action }) => action)' }, 'p2'))
-      .toEqual({ value: ['restore', 'remove'] })
+    await call(
+      'code_mode',
+      { code: 'await tools.write({ path: "a.txt", content: "x" }); await tools.write({ path: "b", content: "x" })' },
+      'p1',
+    )
+    expect(
+      await call(
+        'code_mode', { code: 'return (await tools.undo({ call: "p1" })).files.map(({ action }) => action)' }, 'p2',
+      ),
+    ).toEqual({ value: ['restore', 'remove'] })
     expect(world.read('a.txt')).toBe('one\ntwo\nthree\n')
-    await call('code_mode', { code: 'await tools.write({ path: "a.txt", content: "y" }); return await tools.undo({})' }, 'p3')
+    await call(
+      'code_mode', { code: 'await tools.write({ path: "a.txt", content: "y" }); return await tools.undo({})' }, 'p3',
+    )
     expect(world.read('a.txt')).toBe('one\ntwo\nthree\n')
     await call('code_mode', { code: 'return await tools.undo({ call: "p2" })' })
     expect(world.read('a.txt')).toBe('x')
@@ -207,7 +235,9 @@ it('a write fails if what it replaces cannot be recorded', async () => {
   const broken = { add: () => Promise.reject(new Error('disk')), list: async () => [], content: async () => undefined }
   const strict = await world.open({ store: { ...store, changes: broken } })
   const calls = await strict.openSession({ mode: 'yolo' })
-  expect(await world.call(calls, 'write', { path: 'a.txt', content: 'x' })).toMatch(/^StoreUnavailable: Nothing was changed, .*disk/)
+  expect(await world.call(calls, 'write', { path: 'a.txt', content: 'x' })).toMatch(
+    /^StoreUnavailable: Nothing was changed, .*disk/,
+  )
   expect(world.read('a.txt')).toBe('one\ntwo\nthree\n')
   const without = await world.open({ store })
   const plain = await without.openSession({ mode: 'yolo' })

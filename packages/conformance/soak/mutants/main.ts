@@ -51,7 +51,10 @@ async function runTest(copy: string, test: string): Promise<{ readonly code: num
     { cwd: join(copy, folder), stdio: ['ignore', 'pipe', 'pipe'] },
   )
   let output = ''
-  for (const stream of [vitest.stdout, vitest.stderr]) stream.on('data', (chunk: Buffer) => { output += chunk.toString() })
+  for (const stream of [vitest.stdout, vitest.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
   return new Promise((resolve) => vitest.once('close', (code) => resolve({ code, output: output.slice(-2_000) })))
 }
 

@@ -91,13 +91,13 @@ const PLANTED: readonly (readonly [rule: string, file: string, text: string, fou
   [
     'point down', 'packages/host/src/policy/approvals/inner/planted.ts', "import type { X } from '../planted.ts'",
     'in packages/host/src/policy/approvals, * and inner import each other: '
-    + 'inner/planted.ts imports planted.ts, planted.ts imports inner/planted.ts',
+      + 'inner/planted.ts imports planted.ts, planted.ts imports inner/planted.ts',
   ],
   ['point down', 'packages/host/src/policy/approvals/planted.ts', "import type { X } from './inner/planted.ts'", ''],
   [
     'point down', 'packages/sandbox/corpus/one/planted.ts', "import { x } from '../two/planted.ts'",
     'in packages/sandbox/corpus, one and two import each other: '
-    + 'one/planted.ts imports two/planted.ts, two/planted.ts imports one/planted.ts',
+      + 'one/planted.ts imports two/planted.ts, two/planted.ts imports one/planted.ts',
   ],
   ['point down', 'packages/sandbox/corpus/two/planted.ts', "import { x } from '../one/planted.ts'", ''],
   ['point down', 'packages/planted/package.json', '{}', 'packages/planted is not in floors.ts'],
@@ -133,7 +133,8 @@ const PLANTED: readonly (readonly [rule: string, file: string, text: string, fou
     'packages/store/test/planted.test.ts: use expect.poll(), which says what it waits for',
   ],
   [
-    'tag of walls', 'packages/store/test/planted.test.ts', `it('x', () => { expect(has('${'bubblewrap'}')).toBe(true) })`,
+    'tag of walls', 'packages/store/test/planted.test.ts',
+    `it('x', () => { expect(has('${'bubblewrap'}')).toBe(true) })`,
     'packages/store/test/planted.test.ts has no WALLS',
   ],
 ]
@@ -155,7 +156,9 @@ describe('a planted violation is found', () => {
   // A rule reads all sources, so it looks for all its violations at once, unless they are in the same file.
   const turnOf = (index: number): number => PLANTED.slice(0, index)
     .filter(([rule, file]) => rule === PLANTED[index]![0] && file === PLANTED[index]![1]).length
-  const groups = Map.groupBy(PLANTED.map((one, index) => [turnOf(index), one] as const), ([turn, [rule]]) => `${rule}, ${turn + 1}`)
+  const groups = Map.groupBy(
+    PLANTED.map((one, index) => [turnOf(index), one] as const), ([turn, [rule]]) => `${rule}, ${turn + 1}`,
+  )
   it.each([...groups])('%s', (_, planted) => {
     const rule = RULES.find(({ name }) => name.includes(planted[0]![1][0]))
     const undo = planted.map(([, [, file, text]]) => plant(file, text))

@@ -28,7 +28,8 @@ const FLOORS: Readonly<Record<string, Floors>> = {
   'packages/bridges': [
     ['acp', 'deepseek.ts', 'lsp', 'mcp', 'openapi'],
     [
-      'ai-sdk', 'anthropic', 'claude-agent', 'connected', 'gemini', 'langchain', 'llamaindex', 'mastra', 'openai', 'openai-agents', 'otel.ts',
+      'ai-sdk', 'anthropic', 'claude-agent', 'connected', 'gemini', 'langchain', 'llamaindex', 'mastra', 'openai',
+      'openai-agents', 'otel.ts',
       'text',
     ],
     ['models', 'questions'],
@@ -36,7 +37,7 @@ const FLOORS: Readonly<Record<string, Floors>> = {
   'packages/conformance': ['index.ts', 'ports', '*', 'specifications'],
   'packages/bulkhead': [['bin.ts', 'testing'], 'cli', 'index.ts', 'facade'],
   'packages/create-bulkhead': ['bin.ts'],
-  bench: ['*', 'subjects', ['harness', 'peers'], 'loads'],
+  'bench': ['*', 'subjects', ['harness', 'peers'], 'loads'],
   'apps/demo': ['main.ts', 'demo.ts', 'scenarios.ts', '*'],
 }
 
@@ -147,7 +148,9 @@ function importsInside(folder: string, graph: Graph, listed: readonly string[]):
 
 function upward(folder: string, floors: Floors, inside: HousedImports): readonly string[] {
   const floorOf = ({ room }: Housed): number => floors.findIndex((floor) => [floor].flat().includes(room))
-  const homeless = new Set([...inside.keys()].filter((one) => one.room !== '*' && floorOf(one) < 0).map(({ room }) => room))
+  const homeless = new Set(
+    [...inside.keys()].filter((one) => one.room !== '*' && floorOf(one) < 0).map(({ room }) => room),
+  )
   return [
     ...[...homeless].map((room) => `${folder}/${room} has no floor`),
     ...[...inside].flatMap(([from, targets]) => targets.filter((to) => floorOf(to) <= floorOf(from))

@@ -21,12 +21,14 @@ const importable = (name: string): ReadonlySet<string> => new Set(
     : ['contract', 'kit', ...(name === 'sandbox' ? ['broker'] : []), name])
 
 const packagesOf = (root: string): readonly string[] => readdirSync(join(root, 'packages'))
-const manifestOf = (root: string, name: string) => JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')) as {
-  readonly exports?: Readonly<Record<string, string>>
-  readonly dependencies?: Readonly<Record<string, string>>
-}
+const manifestOf = (root: string, name: string) =>
+  JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')) as {
+    readonly exports?: Readonly<Record<string, string>>
+    readonly dependencies?: Readonly<Record<string, string>>
+  }
 const everywhere = (root: string): readonly SourceFile[] => [
-  ...packagesOf(root).flatMap((name) => sourceFiles(root, `packages/${name}/src`)), ...sourceFiles(root, 'apps'), ...sourceFiles(root, 'bench'),
+  ...packagesOf(root).flatMap((name) => sourceFiles(root, `packages/${name}/src`)), ...sourceFiles(root, 'apps'),
+  ...sourceFiles(root, 'bench'),
   ...sourceFiles(root, 'scripts'),
 ]
 
@@ -68,9 +70,14 @@ const pureContract: Rule = {
 
 const portsOnlyHost: Rule = {
   name: 'host sees ports, not files, threads or sockets',
-  check: (root) => sourceFiles(root, 'packages/host/src').flatMap((file) =>
-    file.imports.filter((specifier) => /^(?:node:)?(?:fs|child_process|worker_threads|net|http|https|cluster)(?:\/|$)/.test(specifier))
-      .map((specifier) => `${file.path} imports ${specifier}`)),
+  check: (root) =>
+    sourceFiles(root, 'packages/host/src').flatMap((file) =>
+      file.imports
+        .filter((specifier) =>
+          /^(?:node:)?(?:fs|child_process|worker_threads|net|http|https|cluster)(?:\/|$)/.test(specifier),
+        )
+        .map((specifier) => `${file.path} imports ${specifier}`),
+    ),
 }
 
 /**
@@ -78,8 +85,8 @@ const portsOnlyHost: Rule = {
  * inline in the host.
  */
 const SANDBOX_IMPORTS: Readonly<Record<string, readonly string[]>> = {
-  wire: [], extension: ['wire'], worker: ['wire', 'extension'],
-  os: [], jail: ['os'], process: ['wire', 'os'], pool: ['os', 'process'], session: ['wire', 'extension', 'process', 'pool'],
+  wire: [], extension: ['wire'], worker: ['wire', 'extension'], os: [], jail: ['os'], process: ['wire', 'os'],
+  pool: ['os', 'process'], session: ['wire', 'extension', 'process', 'pool'],
 }
 /** Files beside the folders compose the host's side. They do not import code that runs in a compartment. */
 const SANDBOX_ROOT = ['jail', 'os', 'pool', 'process', 'session']
@@ -95,7 +102,8 @@ const twoSides: Rule = {
       const other = folderOf(target(file, specifier) ?? '')
       return other !== undefined && !allowed.includes(other)
     }
-    const reachesBroker = (specifier: string): boolean => own !== undefined && WITHOUT_BROKER.has(own) && workspacePackage(specifier) === 'broker'
+    const reachesBroker = (specifier: string): boolean =>
+      own !== undefined && WITHOUT_BROKER.has(own) && workspacePackage(specifier) === 'broker'
     return file.imports.filter((specifier) => crosses(specifier) || reachesBroker(specifier))
       .map((specifier) => `${file.path} imports ${specifier}`)
   }),
@@ -115,7 +123,10 @@ const shortFiles: Rule = {
 
 const namedFolders: Rule = {
   name: 'no file or folder has a generic name',
-  check: (root) => everywhere(root).filter((file) => /(?:^|\/)(?:utils?|helpers?|shared|common|misc)(?:\/|\.[a-z]+$)/.test(file.path)).map((file) => `${file.path} has a name that says nothing about its content`),
+  check: (root) =>
+    everywhere(root)
+      .filter((file) => /(?:^|\/)(?:utils?|helpers?|shared|common|misc)(?:\/|\.[a-z]+$)/.test(file.path))
+      .map((file) => `${file.path} has a name that says nothing about its content`),
 }
 
 const smallIndexes: Rule = {
@@ -151,12 +162,17 @@ const shortReadmes: Rule = {
 }
 
 const testsOf = (root: string): readonly string[] =>
-  [...packagesOf(root).flatMap((name) => [`packages/${name}/src`, `packages/${name}/test`]), 'apps/demo/test', 'bench/test']
-    .flatMap((folder) => walk(join(root, folder)).filter((path) => path.endsWith('.test.ts')))
+  [
+    ...packagesOf(root).flatMap((name) => [`packages/${name}/src`, `packages/${name}/test`]), 'apps/demo/test',
+    'bench/test',
+  ].flatMap((folder) => walk(join(root, folder)).filter((path) => path.endsWith('.test.ts')))
 
 /** What a test may not contain, and what it should have instead. */
 const NOT_IN_TESTS: readonly (readonly [RegExp, string])[] = [
-  [/\b(?:it|test|describe)\.(?:skip|only|todo)\b|\b(?:skip|run)If\(/, 'use needs() or runsIf(), so that the reason is counted'],
+  [
+    /\b(?:it|test|describe)\.(?:skip|only|todo)\b|\b(?:skip|run)If\(/,
+    'use needs() or runsIf(), so that the reason is counted',
+  ],
   [/existsSync\([^)]*bwrap/, "use has('bubblewrap') of scripts/machine.ts: it may be installed and not work"],
   [/\bvi\.waitUntil\(/, 'use expect.poll(), which says what it waits for'],
 ]
@@ -176,6 +192,6 @@ const taggedWalls: Rule = {
 }
 
 export const RULES: readonly Rule[] = [
-  star, pureContract, portsOnlyHost, twoSides, noCycles, floors, shortFiles, namedFolders, smallIndexes, pinnedExports, shortReadmes,
-  explainedTests, taggedWalls,
+  star, pureContract, portsOnlyHost, twoSides, noCycles, floors, shortFiles, namedFolders, smallIndexes, pinnedExports,
+  shortReadmes, explainedTests, taggedWalls,
 ]

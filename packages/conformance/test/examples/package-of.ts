@@ -10,7 +10,8 @@ export interface Example {
 }
 
 export const PACKAGE_JSON = {
-  name: 'example', version: '1.0.0', type: 'module', license: 'Apache-2.0', repository: 'https://example.com/acme/example',
+  name: 'example', version: '1.0.0', type: 'module', license: 'Apache-2.0',
+  repository: 'https://example.com/acme/example',
 }
 
 /** Writes an example into a folder, and returns it. Members of the manifest that are null are left out. */
@@ -19,7 +20,8 @@ export function writeExample(folder: string, { manifest, code, files = {} }: Exa
   const names = (manifest['tools'] as readonly JsonObject[]).map(({ name }) => String(name))
   const readme = `# An example\n\nTools: ${names.join(', ')}\n`
   const all = {
-    'bulkhead.json': written, 'index.js': code, 'README.md': readme, 'package.json': JSON.stringify(PACKAGE_JSON), ...files,
+    'bulkhead.json': written, 'index.js': code, 'README.md': readme, 'package.json': JSON.stringify(PACKAGE_JSON),
+    ...files,
   }
   for (const [path, text] of Object.entries(all)) {
     if (text === null) continue

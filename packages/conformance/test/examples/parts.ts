@@ -19,7 +19,8 @@ export const SHOUT: JsonObject = {
   outputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
   mode: 'read', gated: false,
 }
-export const SHOUT_CODE = 'export default { tools: { shout: { execute: ({ text }) => ({ text: text.toUpperCase() }) } } }\n'
+export const SHOUT_CODE =
+  'export default { tools: { shout: { execute: ({ text }) => ({ text: text.toUpperCase() }) } } }\n'
 
 export interface SloppyExample extends Example {
   /** The checks that it must fail. All others hold. */

@@ -7,10 +7,15 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
     skips: ['lifecycle', 'calls', 'config', 'delivery', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
   },
   'phases that cannot be repeated': {
-    ...withCode(execute('return { text }', `init() { globalThis.ready = 1 },
+    ...withCode(
+      execute(
+        'return { text }',
+        `init() { globalThis.ready = 1 },
       activate() { if (globalThis.active !== undefined) throw new Error('again'); globalThis.active = true },
       deactivate() { if (!globalThis.active) throw new Error('not active'); globalThis.active = false },
-      dispose() { if (globalThis.ready !== 1) throw new Error('not ready'); globalThis.ready = 0 },`)),
+      dispose() { if (globalThis.ready !== 1) throw new Error('not ready'); globalThis.ready = 0 },`,
+      ),
+    ),
     fails: ['dispose-idempotent', 'dispose-without-init', 'deactivate-idempotent', 'activate-again'],
   },
   'a phase that fails': {
@@ -19,7 +24,11 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
     skips: ['calls', 'delivery', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
   },
   'a tool that crashes on long text': {
-    ...withCode(execute(`if (text?.length > 1000) queueMicrotask(() => { throw new Error('boom') }); return { text: String(text) }`)),
+    ...withCode(
+      execute(
+        `if (text?.length > 1000) queueMicrotask(() => { throw new Error('boom') }); return { text: String(text) }`,
+      ),
+    ),
     fails: ['call-survives'],
   },
   'a tool for one call at a time': {
@@ -41,10 +50,15 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
     ...withCode(execute('return { words: [text] }')), fails: ['output-schema', 'output-mcp'],
   },
   'a tool that tells too much': {
-    manifest: extension('sample', [shout({ outputSchema: { type: 'object', additionalProperties: true } })], { env: ['LANGUAGE'] }),
+    manifest: extension('sample', [shout({ outputSchema: { type: 'object', additionalProperties: true } })], {
+      env: ['LANGUAGE'],
+    }),
     code: execute(`const language = await runtime.env.get('LANGUAGE')
       return { language, home: '/home/alice/notes', text: '\\u001b[31m' + 'x'.repeat(300_000), at: crypto.randomUUID() }`),
-    fails: ['gated-effects', 'mode-declared', 'package-machine-paths', 'output-size', 'output-secrets', 'output-paths', 'output-characters', 'read-deterministic'],
+    fails: [
+      'gated-effects', 'mode-declared', 'package-machine-paths', 'output-size', 'output-secrets', 'output-paths',
+      'output-characters', 'read-deterministic',
+    ],
   },
   'a tool with unreadable errors': {
     manifest: extension('sample', [shout({ outputSchema: { type: 'object', additionalProperties: true } })]),
@@ -55,7 +69,11 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
     fails: ['error-message', 'error-stack', 'progress-bounded'],
   },
   'a tool that cannot be cancelled': {
-    ...withCode(execute('if (!globalThis.used) { globalThis.used = true; await new Promise((done) => setTimeout(done, 2_000)) } return { text }')),
+    ...withCode(
+      execute(
+        'if (!globalThis.used) { globalThis.used = true; await new Promise((done) => setTimeout(done, 2_000)) } return { text }',
+      ),
+    ),
     fails: ['abort', 'deadline', 'stop-after-cancel'],
   },
   'a tool that cannot be repeated': {
@@ -78,18 +96,24 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
   },
   'a tool that runs on': {
     // Few lines, so that a slow machine does not see a flood.
-    ...withCode(execute(`setInterval(() => globalThis.lines++ < 90 && console.log('still here'), 5); return { text }`,
-      'init() { globalThis.lines = 0 },')),
+    ...withCode(
+      execute(
+        `setInterval(() => globalThis.lines++ < 90 && console.log('still here'), 5); return { text }`,
+        'init() { globalThis.lines = 0 },',
+      ),
+    ),
     fails: ['abort-quiet', 'call-timers', 'dispose-timers'],
   },
   'a tool that is broken after a cancellation': {
-    ...withCode(execute(`if (globalThis.aborted) await new Promise(() => queueMicrotask(() => { throw new Error('locked') }))
+    ...withCode(
+      execute(`if (globalThis.aborted) await new Promise(() => queueMicrotask(() => { throw new Error('locked') }))
       if (!globalThis.used) await new Promise((done) => {
         globalThis.used = true
         setTimeout(done, 1_000)
         runtime.signal.addEventListener('abort', () => { globalThis.aborted = true; done() })
       })
-      return { text }`)),
+      return { text }`),
+    ),
     fails: ['abort-next'],
   },
   'a tool that reads what it does not declare': {
@@ -98,12 +122,14 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
     fails: ['call-succeeds', 'power-declared', 'power-used-read'],
   },
   'a random approval key': {
-    ...withTool({}), code: `export default { tools: { shout: {
+    ...withTool({}),
+    code: `export default { tools: { shout: {
       execute: ({ text }) => ({ text }), deriveApprovalKey: ({ text }) => text + Date.now() + Math.random() } } }\n`,
     fails: ['key-deterministic'],
   },
   'an approval key that fails': {
-    ...withTool({}), code: `export default { tools: { shout: {
+    ...withTool({}),
+    code: `export default { tools: { shout: {
       execute: ({ text }) => ({ text }),
       deriveApprovalKey: ({ text }) => { if (text.length > 150) throw new Error('too long'); return text.length > 8 ? '' : 'say' } } } }\n`,
     fails: ['key-derives', 'key-valid', 'key-distinct'],

@@ -62,22 +62,30 @@ export const SLOPPY_SERVICES: Readonly<Record<string, SloppyExample>> = {
     fails: ['start-log'],
   },
   'configuration that the schema allows and init refuses': {
-    ...withTool({}, config({ name: NAME, volume: { type: 'integer', minimum: 0, maximum: 99, description: 'How loud.' } })),
-    code: execute('return { text }', `init({ config }) {
+    ...withTool(
+      {}, config({ name: NAME, volume: { type: 'integer', minimum: 0, maximum: 99, description: 'How loud.' } }),
+    ),
+    code: execute(
+      'return { text }',
+      `init({ config }) {
       if (typeof config.name !== 'string') throw new Error('name is missing')
       if (config.volume > 11) throw new Error('volume is too large')
-    },`),
+    },`,
+    ),
     fails: [
-      'lifecycle-order', 'dispose-idempotent', 'deactivate-idempotent', 'activate-again', 'restarts',
-      'config-valid', 'config-missing', 'config-worst',
+      'lifecycle-order', 'dispose-idempotent', 'deactivate-idempotent', 'activate-again', 'restarts', 'config-valid',
+      'config-missing', 'config-worst',
     ],
     skips: ['calls', 'delivery', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
   },
   'a key that has no effect, and a value that ends the start': {
     ...withTool({}, config({ name: NAME, size: { type: 'integer', minimum: 0, maximum: 9, description: 'A size.' } })),
-    code: execute('return { text }', `init({ config }) {
+    code: execute(
+      'return { text }',
+      `init({ config }) {
       if (config.size !== undefined && typeof config.size !== 'number') process.exit(1)
-    },`),
+    },`,
+    ),
     fails: ['config-invalid', 'config-used'],
   },
   'state of another form': {
@@ -86,7 +94,9 @@ export const SLOPPY_SERVICES: Readonly<Record<string, SloppyExample>> = {
     fails: ['state-schema'],
   },
   'a tool that trusts its stored state': {
-    ...withTool({}, slot({ type: 'object', properties: { words: { type: 'array', items: { type: 'string' }, maxItems: 9 } } })),
+    ...withTool(
+      {}, slot({ type: 'object', properties: { words: { type: 'array', items: { type: 'string' }, maxItems: 9 } } }),
+    ),
     code: execute(`const { words } = await runtime.state.read() ?? { words: ['none'] }
       await runtime.state.write({ words: [...words.slice(0, 1), String(text)] })
       return { text: String(text) }`),
@@ -98,8 +108,10 @@ export const SLOPPY_SERVICES: Readonly<Record<string, SloppyExample>> = {
   },
   'a migration to another form': {
     ...withTool({}, slot({ ...COUNTED, required: ['count'] }, 'migrate')),
-    code: execute('await runtime.state.read(); return { text }',
-      'migrateState({ data }) { return { slotVersion: "2", data: { total: data.count ?? 0 } } },'),
+    code: execute(
+      'await runtime.state.read(); return { text }',
+      'migrateState({ data }) { return { slotVersion: "2", data: { total: data.count ?? 0 } } },',
+    ),
     fails: ['state-migration-valid'],
   },
   'arguments that cannot exist': {
@@ -126,9 +138,12 @@ export const SLOPPY_SERVICES: Readonly<Record<string, SloppyExample>> = {
     fails: ['idempotent-effect'],
   },
   'results that are no JSON, too large, or empty': {
-    manifest: extension('sample', ['map', 'flood', 'void'].map((name) => shout({
-      name: `shout_${name}`, description: `Shouts with ${name}, as others do.`, outputSchema: null!,
-    }))),
+    manifest: extension(
+      'sample',
+      ['map', 'flood', 'void'].map((name) =>
+        shout({ name: `shout_${name}`, description: `Shouts with ${name}, as others do.`, outputSchema: null! }),
+      ),
+    ),
     code: `export default { tools: {
       shout_map: { execute: ({ text }) => text?.length > 5 ? new Map([[text, 1]]) : { text } },
       shout_flood: { execute: ({ text }) => text?.length > 5 ? 'x'.repeat(9_000_000) : { text } },
@@ -136,17 +151,23 @@ export const SLOPPY_SERVICES: Readonly<Record<string, SloppyExample>> = {
     fails: ['output-declared', 'output-json', 'output-limit', 'output-content'],
   },
   'a tool that talks too much': {
-    ...withCode(execute(`if (text === 'README.md') {
+    ...withCode(
+      execute(`if (text === 'README.md') {
         for (let i = 0; i < 1_200; i++) runtime.update({ text: i })
         for (let i = 0; i < 150; i++) console.log('line ' + i)
         runtime.progress('\\u001b[1m' + 'working '.repeat(200))
       }
       if (text?.length > 100) throw { reason: 'too long' }
-      return { text: String(text) }`)),
+      return { text: String(text) }`),
+    ),
     fails: ['error-text', 'progress-short', 'update-bounded', 'log-bounded'],
   },
   'examples that do not hold': {
-    ...withTool({ examples: [{ arguments: { text: 'a' }, result: { text: 'B' } }, { arguments: { text: 'c' }, error: 'NotFound' }] }),
+    ...withTool({
+      examples: [
+        { arguments: { text: 'a' }, result: { text: 'B' } }, { arguments: { text: 'c' }, error: 'NotFound' },
+      ],
+    }),
     code: SHOUT_CODE, fails: ['examples-outcome'],
   },
   'timers that are never cleared': {
@@ -199,12 +220,16 @@ export const SLOPPY_SERVICES: Readonly<Record<string, SloppyExample>> = {
     fails: ['key-readable', 'key-unambiguous'],
   },
   'a client without encryption': {
-    ...withTool({ mode: 'external', gated: true, approvalKey: '{text}', requires: { net: { hosts: ['api.example.com'] } } }),
+    ...withTool({
+      mode: 'external', gated: true, approvalKey: '{text}', requires: { net: { hosts: ['api.example.com'] } },
+    }),
     code: execute(`await runtime.net.fetch('http://api.example.com/?q=' + encodeURIComponent(text)); return { text }`),
     fails: ['power-https'],
   },
   'a client that never asks': {
-    ...withTool({ mode: 'external', gated: true, approvalKey: '{text}', requires: { net: { hosts: ['api.example.com'] } } }),
+    ...withTool({
+      mode: 'external', gated: true, approvalKey: '{text}', requires: { net: { hosts: ['api.example.com'] } },
+    }),
     code: execute('throw new Error("The service is not available.")'),
     fails: ['call-succeeds', 'power-reached', 'power-used-hosts'],
   },

@@ -36,7 +36,9 @@ export function attacksOn({ pattern, flags }: Expression): readonly Attack[] {
     .flatMap((_, end) => Array.from({ length: LETTERS_OF_CLASS }, (_unused, variant) =>
     ['', '-', ' ', '\n'].map((between) => ({ lead: '', repeated: between + beginning(end + 1, variant) })))).flat()
   const all = [...singles, ...pairs, ...beginnings].flatMap((one) => ENDINGS.map((ending) => ({ ...one, ending })))
-  return [...new Map(all.map((attack) => [`${attack.lead} then ${attack.repeated} then ${attack.ending}`, attack])).values()]
+  return [
+    ...new Map(all.map((attack) => [`${attack.lead} then ${attack.repeated} then ${attack.ending}`, attack])).values(),
+  ]
 }
 
 export const attackOfLength = ({ lead, repeated, ending }: Attack, length: number): string =>

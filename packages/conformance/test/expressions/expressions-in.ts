@@ -36,7 +36,10 @@ export function expressionsIn(source: string): Found {
       if (goesOn) templates.push(depth)
       before += goesOn ? '(' : '"'
       at = end
-    } else if (character === '/' && (before === '' || BEFORE_LITERAL.has(before.at(-1)!) || KEYWORD.test(before.slice(-12)))) {
+    } else if (
+      character === '/'
+      && (before === '' || BEFORE_LITERAL.has(before.at(-1)!) || KEYWORD.test(before.slice(-12)))
+    ) {
       const end = afterPattern(source, at + 1)
       const flags = /^[a-z]*/.exec(source.slice(end))![0]
       literals.push({ pattern: source.slice(at + 1, end - 1), flags })

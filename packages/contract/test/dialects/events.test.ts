@@ -16,7 +16,9 @@ const approval = { approvalId: 'a1', scope: 'project' as const, tool: 'forecast'
 
 /** One event of each type, so that a new type does not compile without an entry here. */
 const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type: Type }> } = {
-  ToolInvocationProposed: { type: 'ToolInvocationProposed', ...call, arguments: { city: 'Oslo' }, args: { city: 'Oslo' } },
+  ToolInvocationProposed: {
+    type: 'ToolInvocationProposed', ...call, arguments: { city: 'Oslo' }, args: { city: 'Oslo' },
+  },
   ToolInvocationDecided: {
     type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'x', reason: 'y',
     approvalKey: 'k', arguments: {}, args: {},
@@ -49,7 +51,8 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
   ToolsChanged: { type: 'ToolsChanged' },
   KeyUsed: { type: 'KeyUsed', extensionId: 'mcp-ship', key: 'TOKEN', host: 'api.test:443', method: 'GET', path: '/v1' },
   KeyRefused: {
-    type: 'KeyRefused', extensionId: 'mcp-ship', key: 'TOKEN', host: 'api.test:443', method: 'GET', path: '/v1', reason: 'in a URL',
+    type: 'KeyRefused', extensionId: 'mcp-ship', key: 'TOKEN', host: 'api.test:443', method: 'GET', path: '/v1',
+    reason: 'in a URL',
   },
   ServerStartFailed: {
     type: 'ServerStartFailed', server: 'ship', extensionId: 'mcp-ship', errorCode: 'ServerUnavailable', message: 'no',
@@ -178,7 +181,9 @@ describe('events of steerable', () => {
       .toMatchObject([{ payload: { arguments: { value: [1] } } }])
     const outcome = { type: 'error' as const, error_text: 'no', error: errorOf('InputInvalid'), metadata: base }
     expect(toSteerableEvents(stamp(every.ToolInvocationFailed), { outcome })).toStrictEqual([
-      { type: 'tool_result', id: 'c1', name: 'forecast', payload: { success: false, needsFollowup: true, error: 'no' } },
+      {
+        type: 'tool_result', id: 'c1', name: 'forecast', payload: { success: false, needsFollowup: true, error: 'no' },
+      },
     ])
   })
 

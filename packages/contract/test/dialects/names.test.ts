@@ -95,7 +95,8 @@ describe('advice', () => {
   it.each([
     ['read_file', undefined, 'Use "read" instead.'], ['file_manager', 'append', 'Use "apply_patch" instead.'],
     ['git_manager.commit', undefined, 'Use "git" instead.'],
-    ['git_manager', 'push', 'Run "git push" with "bash".'], ['git_manager.init', undefined, 'Run "git init" with "bash".'],
+    ['git_manager', 'push', 'Run "git push" with "bash".'],
+    ['git_manager.init', undefined, 'Run "git init" with "bash".'],
     ['diff_editor', 'create', 'Compare files of a repository with "git" and the action diff.'],
     ['git_manager', 'frob', 'Calls of it are translated with one of these actions: status, diff, log, add, commit.'],
     ['diff_editor', undefined, 'Calls of it are translated with one of these actions: apply.'],
@@ -251,9 +252,17 @@ describe('a call with names of another agent', () => {
 
   it('may have arguments of any kind, and translating twice changes nothing more', () => {
     const names = [...TOOL_ALIASES.keys(), 'file_manager', 'diff_editor', 'git_manager', 'x']
-    const anyArguments = fc.oneof(anyJson, fc.dictionary(fc.constantFrom(
-      'action', 'path', 'content', 'patch', 'diff', 'pattern', 'question', 'questions', 'options', 'include', 'file_path', '__proto__',
-    ), fc.oneof(anyJson, fc.constantFrom('read', 'write', 'list', 'append', 'delete', 'apply', 'commit', 'a*')), { noNullPrototype: true }))
+    const anyArguments = fc.oneof(
+      anyJson,
+      fc.dictionary(
+        fc.constantFrom(
+          'action', 'path', 'content', 'patch', 'diff', 'pattern', 'question', 'questions', 'options', 'include',
+          'file_path', '__proto__',
+        ),
+        fc.oneof(anyJson, fc.constantFrom('read', 'write', 'list', 'append', 'delete', 'apply', 'commit', 'a*')),
+        { noNullPrototype: true },
+      ),
+    )
     fc.assert(fc.property(fc.constantFrom(...names), anyArguments, (name, args) => {
       const once = canonicalCall({ name, arguments: args }, (known) => tools.get(known))
       expect(canonicalCall(once, (known) => tools.get(known))).toStrictEqual(once)

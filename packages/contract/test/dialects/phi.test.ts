@@ -25,7 +25,11 @@ function carried(outcome: Outcome): Reading {
       Cancelled: 'ToolCancelled',
     } as const
     return {
-      body: { type: 'error', error_text: phiErrorText(error), error: errorOf(outcome.error.code === 'ExecutionTimeout' ? outcome.error.code : codes[error.variant]) }, metadata: {},
+      body: {
+        type: 'error', error_text: phiErrorText(error),
+        error: errorOf(outcome.error.code === 'ExecutionTimeout' ? outcome.error.code : codes[error.variant]),
+      },
+      metadata: {},
     }
   }
   const text = typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data)
@@ -62,10 +66,15 @@ describe("phi's result", () => {
   it.each<[ErrorCode, string, PhiToolError, string]>([
     ['ToolExecutionFailed', 'disk full', { variant: 'Failed', message: 'disk full' }, 'disk full'],
     ['ToolNotRegistered', 'There is no such tool.', { variant: 'NotFound', message: 'base' }, 'Tool not found: base'],
-    ['InputInvalid', '/city is missing', { variant: 'InvalidArgs', message: '/city is missing' },
-      'Invalid arguments: /city is missing'],
+    [
+      'InputInvalid', '/city is missing', { variant: 'InvalidArgs', message: '/city is missing' },
+      'Invalid arguments: /city is missing',
+    ],
     ['InputInvalid', 'Invalid arguments: x', { variant: 'InvalidArgs', message: 'x' }, 'Invalid arguments: x'],
-    ['ExecutionTimeout', 'too slow', { variant: 'Failed', message: 'Tool exceeded timeout of 0s' }, 'Tool exceeded timeout of 0s'],
+    [
+      'ExecutionTimeout', 'too slow', { variant: 'Failed', message: 'Tool exceeded timeout of 0s' },
+      'Tool exceeded timeout of 0s',
+    ],
     ['TurnCancelled', 'stopped', { variant: 'Cancelled' }, 'Cancelled'],
     ['SkippedBySteering', 'Skipped.', { variant: 'Failed', message: 'Skipped.' }, 'Skipped.'],
     ['NotFound', 'no such file', { variant: 'Failed', message: 'no such file' }, 'no such file'],
@@ -89,8 +98,12 @@ describe("phi's result", () => {
 
   it('is read with the variant for a timeout, which phi does not have', () => {
     const error_text = 'Tool exceeded timeout of 5s'
-    expect(fromPhi({ variant: 'Timeout', message: '5s' })?.body).toMatchObject({ error: { code: 'ExecutionTimeout' }, error_text })
-    expect(fromPhi({ variant: 'Failed', message: error_text })?.body).toMatchObject({ error: { code: 'ExecutionTimeout' } })
+    expect(fromPhi({ variant: 'Timeout', message: '5s' })?.body).toMatchObject({
+      error: { code: 'ExecutionTimeout' }, error_text,
+    })
+    expect(fromPhi({ variant: 'Failed', message: error_text })?.body).toMatchObject({
+      error: { code: 'ExecutionTimeout' },
+    })
   })
 
   it('is an error if its error flag is set', () => {

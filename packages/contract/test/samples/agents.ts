@@ -6,12 +6,18 @@ const reviewer = { name: 'reviewer' }
 
 export const validAgents: readonly Sample[] = [
   ['only a name', reviewer],
-  ['every key', {
-    $schema: './agent.schema.json', name: 'code-reviewer.2', prompt: 'Review the change.', model: 'claude-sonnet',
-    tools: ['read', 'web*'], requires: { fs: { read: ['{workspace}/**'] }, shell: [{ cmd: 'git', args: [{ rest: true }] }] },
-    rules: [{ permission: 'fs.write', action: 'deny' }, { permission: 'bash', pattern: 'git *', action: 'ask' }],
-    roots: ['../library', '/srv/data'], budget: { tokens: 8000, calls: 20 },
-  }],
+  [
+    'every key',
+    {
+      $schema: './agent.schema.json', name: 'code-reviewer.2', prompt: 'Review the change.', model: 'claude-sonnet',
+      tools: ['read', 'web*'],
+      requires: { fs: { read: ['{workspace}/**'] }, shell: [{ cmd: 'git', args: [{ rest: true }] }] },
+      rules: [
+        { permission: 'fs.write', action: 'deny' }, { permission: 'bash', pattern: 'git *', action: 'ask' },
+      ],
+      roots: ['../library', '/srv/data'], budget: { tokens: 8000, calls: 20 },
+    },
+  ],
   ['no tools', { ...reviewer, tools: [] }],
   ['no powers', { ...reviewer, requires: {} }],
 ]

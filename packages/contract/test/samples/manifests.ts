@@ -57,21 +57,23 @@ export const invalid: readonly (readonly [string, unknown, string])[] = [
   ['a prerelease with a leading zero', { ...smallest, version: '1.0.0-01' }, '/version'],
   ['an empty title', { ...smallest, title: '' }, '/title'],
   ['a description that is too long', { ...smallest, description: 'x'.repeat(4097) }, '/description'],
-  ...['index.js', '/abs/index.js', './../index.js', './a/../b.js', './a/..\n/../b.js', './.', './..', './a/./b.js', './a//b.js',
-    './a\\b.js', './c:/b.js', './a.tsx', './a.cjs',
-    './.js/', '././a.js', './\0.js', './a\n.js'].map((main) =>
-      [`the main ${JSON.stringify(main)}`, { ...smallest, main }, '/main'] as const),
+  ...[
+    'index.js', '/abs/index.js', './../index.js', './a/../b.js', './a/..\n/../b.js', './.', './..', './a/./b.js',
+    './a//b.js', './a\\b.js', './c:/b.js', './a.tsx', './a.cjs', './.js/', '././a.js', './\0.js', './a\n.js',
+  ].map((main) => [`the main ${JSON.stringify(main)}`, { ...smallest, main }, '/main'] as const),
   [
     'a configSchema that is open', { ...smallest, configSchema: { type: 'object' } },
     '/configSchema/additionalProperties',
   ],
-  ['a configSchema of a list', { ...smallest, configSchema: { type: 'array', additionalProperties: false } },
-    '/configSchema/type'],
+  [
+    'a configSchema of a list', { ...smallest, configSchema: { type: 'array', additionalProperties: false } },
+    '/configSchema/type',
+  ],
   ['a state without a version', { ...smallest, stateSlot: { schema: {} } }, '/stateSlot'],
-  ['a state with an unknown policy', {
-    ...smallest, stateSlot: { slotVersion: '1', schema: {}, driftPolicy: 'ignore' },
-  },
-    '/stateSlot'],
+  [
+    'a state with an unknown policy',
+    { ...smallest, stateSlot: { slotVersion: '1', schema: {}, driftPolicy: 'ignore' } }, '/stateSlot',
+  ],
   ['a state that is a string', { ...smallest, stateSlot: 'some' }, '/stateSlot'],
   ['a cardinality of zero', { ...smallest, loadedCardinality: { kind: 'n', n: 0 } }, '/loadedCardinality/n'],
   ['an unknown activation', { ...smallest, discoveryRules: { activation: 'lazy' } }, '/discoveryRules/activation'],
@@ -91,10 +93,10 @@ export const invalid: readonly (readonly [string, unknown, string])[] = [
   ['a secret with an unknown key', { ...whole, secrets: [{ name: 'A', value: 'x' }] }, '/secrets/0'],
   ['a dependency that is no id', { ...smallest, dependsOn: ['Clock'] }, '/dependsOn/0'],
   ['no tools', { ...smallest, tools: [] }, '/tools'],
-  ['too many tools', {
-    ...smallest, tools: Array.from({ length: 129 }, (_, index) => ({ ...tool, name: `t${index}` })),
-  },
-    '/tools'],
+  [
+    'too many tools',
+    { ...smallest, tools: Array.from({ length: 129 }, (_, index) => ({ ...tool, name: `t${index}` })) }, '/tools',
+  ],
   ['a tool with an unknown key', withTool({ execute: 'x' }), '/tools/0'],
   ['a tool name with a dot', withTool({ name: 'a.b' }), '/tools/0/name'],
   ['a tool name that is too long', withTool({ name: 'a'.repeat(65) }), '/tools/0/name'],

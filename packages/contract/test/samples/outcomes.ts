@@ -8,7 +8,9 @@ const text = fc.string({ unit: 'grapheme', maxLength: 20 })
 const plain = { noNullPrototype: true } as const
 
 /** Without the one that no outcome has any more. */
-export const anyCode = fc.constantFrom(...(Object.keys(ERRORS) as ErrorCode[]).filter((code) => code !== 'CommandRejected'))
+export const anyCode = fc.constantFrom(
+  ...(Object.keys(ERRORS) as ErrorCode[]).filter((code) => code !== 'CommandRejected'),
+)
 
 const bytes = fc.base64String({ maxLength: 12 })
 /** Blocks that every dialect with content carries. */

@@ -7,7 +7,9 @@ const call = { id: 'c', name: 'echo', arguments: {} }
 const guard = (id: string, post: Guard['post'] & {}): Guard => ({ id, post })
 
 async function called(guards: SessionOptions['guards'] & {}, tool: ToolSketch = {}, config = {}) {
-  const world = createWorld({ extensions: [{ tools: { echo: { execute: () => ({ secret: 'x' }), ...tool } } }], config })
+  const world = createWorld({
+    extensions: [{ tools: { echo: { execute: () => ({ secret: 'x' }), ...tool } } }], config,
+  })
   const session = await world.host.openSession({ mode: 'yolo', guards })
   return { world, session, outcome: await session.call(call) }
 }
@@ -16,7 +18,8 @@ describe('a guard after the call', () => {
   test('withholds the result of a tool that has run', async () => {
     const { world, outcome } = await called([guard('dlp', () => ({ action: 'deny', reason: 'it holds a secret' }))])
     expect(outcome).toMatchObject({
-      type: 'error', error: { code: 'GuardDenied', data: { source: 'guard dlp' } }, error_text: expect.stringContaining('it holds a secret'),
+      type: 'error', error: { code: 'GuardDenied', data: { source: 'guard dlp' } },
+      error_text: expect.stringContaining('it holds a secret'),
       metadata: { attempt: 1 },
     })
     expect(JSON.stringify(outcome)).not.toContain('secret":')
@@ -26,7 +29,9 @@ describe('a guard after the call', () => {
 
   test('is named if it gives no reason', async () => {
     const { outcome } = await called([guard('dlp', () => ({ action: 'deny' }) as never)])
-    expect(outcome).toMatchObject({ error_text: expect.stringContaining('was withheld: the guard dlp gave no reason.') })
+    expect(outcome).toMatchObject({
+      error_text: expect.stringContaining('was withheld: the guard dlp gave no reason.'),
+    })
   })
 
   test('fails if its answer is invalid', async () => {
@@ -45,12 +50,20 @@ describe('a guard after the call', () => {
   })
 
   test('replaces the result completely, and that is reported', async () => {
-    const full = { type: 'output', data: { secret: 'x' }, content: [{ type: 'text', text: 'x' }], details: { secret: 'x' }, completion: { terminal: true } }
-    const { world, outcome } = await called([guard('dlp', () => ({ action: 'change', data: 'hidden', reason: 'secrets' }))], { execute: () => full })
+    const full = {
+      type: 'output', data: { secret: 'x' }, content: [{ type: 'text', text: 'x' }], details: { secret: 'x' },
+      completion: { terminal: true },
+    }
+    const { world, outcome } = await called(
+      [guard('dlp', () => ({ action: 'change', data: 'hidden', reason: 'secrets' }))], { execute: () => full },
+    )
     const { metadata: _, ...body } = outcome
     expect(body).toEqual({ type: 'output', data: 'hidden', completion: { terminal: true } })
     expect(world.eventsOf('ToolInvocationChanged')).toMatchObject([
-      { subject: 'result', stage: 'guard', source: 'guard dlp', reason: 'secrets', before: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      {
+        subject: 'result', stage: 'guard', source: 'guard dlp', reason: 'secrets',
+        before: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
     ])
   })
 
@@ -59,7 +72,9 @@ describe('a guard after the call', () => {
       [guard('dlp', (__, { type }) => ({ action: 'change', data: `${type}: hidden`, reason: 'secrets' }))],
       { execute: () => ({ success: false, error: 'the password x is wrong' }) },
     )
-    expect(outcome).toMatchObject({ type: 'error', error_text: 'error: hidden', error: { code: 'ToolExecutionFailed' } })
+    expect(outcome).toMatchObject({
+      type: 'error', error_text: 'error: hidden', error: { code: 'ToolExecutionFailed' },
+    })
   })
 
   test('may replace an error only by text', async () => {
@@ -67,7 +82,9 @@ describe('a guard after the call', () => {
       [guard('dlp', () => ({ action: 'change', data: { hidden: true }, reason: 'secrets' }))],
       { execute: () => ({ success: false, error: 'the password x is wrong' }) },
     )
-    expect(outcome).toMatchObject({ error: { code: 'GuardDenied' }, error_text: expect.stringContaining('not a result') })
+    expect(outcome).toMatchObject({
+      error: { code: 'GuardDenied' }, error_text: expect.stringContaining('not a result'),
+    })
     expect(JSON.stringify(outcome)).not.toContain('password')
   })
 

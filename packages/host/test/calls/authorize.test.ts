@@ -5,7 +5,9 @@ import { flush } from '../twin/clock.ts'
 import { ScriptedApprover, ScriptedInteractor } from '../twin/people.ts'
 import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
 
-const CITY: ToolSketch = { approvalKey: '{city}', inputSchema: { type: 'object', properties: { city: { type: 'string' } } } }
+const CITY: ToolSketch = {
+  approvalKey: '{city}', inputSchema: { type: 'object', properties: { city: { type: 'string' } } },
+}
 const UNGATED: ToolSketch = { gated: false }
 const LOCAL: ToolSketch = { gated: false, mode: 'local' }
 
@@ -17,7 +19,9 @@ interface Case {
 }
 
 /** The result of one call, and how often a person was asked. */
-async function decide({ tool = CITY, config = {}, session = {}, world: sketch = {} }: Case, decision?: 'once' | 'reject') {
+async function decide(
+  { tool = CITY, config = {}, session = {}, world: sketch = {} }: Case, decision?: 'once' | 'reject',
+) {
   const approver = new ScriptedApprover(decision ?? 'once')
   const world = createWorld({ extensions: [{ tools: { echo: tool } }], config, ...sketch })
   const opened = await world.host.openSession({ ...session, ...(decision ? { approver } : {}) })
@@ -38,7 +42,7 @@ test.each<[string, Case, string, number]>([
   ['allowlisted by key', { config: { mode: 'allowlist', allowlist: ['echo:Os*'] } }, 'output', 0],
   ['allowlist miss by key', { config: { mode: 'allowlist', allowlist: ['echo:Be*', 'other'] } }, 'output', 1],
   ['an allowlist without its mode', { config: { allowlist: ['echo'] } }, 'output', 1],
-  ['the session\'s mode over the configuration\'s', { config: { mode: 'yolo' }, session: { mode: 'ask' } }, 'output', 1],
+  ["the session's mode over the configuration's", { config: { mode: 'yolo' }, session: { mode: 'ask' } }, 'output', 1],
   ['an allow rule answers the mode', { session: { rules: [rule('allow')] } }, 'output', 0],
   ['an allow rule for this key', { session: { rules: [rule('allow', 'echo', 'Oslo')] } }, 'output', 0],
   ['an allow rule for another key', { session: { rules: [rule('allow', 'echo', 'Bergen')] } }, 'output', 1],
@@ -48,7 +52,11 @@ test.each<[string, Case, string, number]>([
   ['a deny rule under yolo', { session: { mode: 'yolo', rules: [rule('deny')] } }, 'RuleDenied', 0],
   ['a deny rule applies to an ungated tool', { tool: UNGATED, session: { rules: [rule('deny')] } }, 'RuleDenied', 0],
   ['a more exact allow outranks a wide deny', { session: { rules: [rule('deny', '*'), rule('allow')] } }, 'output', 0],
-  ['a role flag', { config: { roles: { allow_echo_guest: false } }, session: { role: 'guest', mode: 'yolo' } }, 'RoleDenied', 0],
+  [
+    'a role flag', { config: { roles: { allow_echo_guest: false } }, session: { role: 'guest', mode: 'yolo' } },
+    'RoleDenied',
+    0,
+  ],
   [
     'the flag of another role',
     { config: { roles: { allow_echo_guest: false } }, session: { role: 'owner', mode: 'yolo' } },
@@ -68,9 +76,25 @@ test.each<[string, Case, string, number]>([
     'WatchdogDenied',
     0,
   ],
-  ['a watchdog that asks', { tool: UNGATED, session: { watchdog: answers({ action: 'ask', reason: 'hm' }) } }, 'output', 1],
+  [
+    'a watchdog that asks', { tool: UNGATED, session: { watchdog: answers({ action: 'ask', reason: 'hm' }) } },
+    'output',
+    1,
+  ],
   ['a watchdog that allows lowers nothing', { session: { watchdog: answers({ action: 'allow' }) } }, 'output', 1],
-  ['a watchdog that throws', { session: { mode: 'yolo', watchdog: () => { throw new Error('bug') } } }, 'WatchdogDenied', 0],
+  [
+    'a watchdog that throws',
+    {
+      session: {
+        mode: 'yolo',
+        watchdog: () => {
+          throw new Error('bug')
+        },
+      },
+    },
+    'WatchdogDenied',
+    0,
+  ],
   [
     'a watchdog that answers something unknown',
     { session: { mode: 'yolo', watchdog: answers({ action: 'maybe' } as never) } },
@@ -83,14 +107,24 @@ test.each<[string, Case, string, number]>([
     'GuardDenied',
     0,
   ],
-  ['a guard that throws', { session: { mode: 'yolo', guards: [() => Promise.reject(new Error('bug'))] } }, 'GuardDenied', 0],
-  ['guards are for gated calls', { tool: UNGATED, session: { guards: [answers({ action: 'deny', reason: 'no' })] } }, 'output', 0],
+  [
+    'a guard that throws', { session: { mode: 'yolo', guards: [() => Promise.reject(new Error('bug'))] } },
+    'GuardDenied',
+    0,
+  ],
+  [
+    'guards are for gated calls', { tool: UNGATED, session: { guards: [answers({ action: 'deny', reason: 'no' })] } },
+    'output',
+    0,
+  ],
 ])('%s', async (_, setup, verdict, questions) => {
   const result = await decide(setup, 'once')
   expect(result.verdict).toBe(verdict)
   expect(result.asked).toHaveLength(questions)
   expect(result.world.eventsOf('ToolInvocationStarted')).toHaveLength(verdict === 'output' ? 1 : 0)
-  expect(result.world.eventsOf('ToolInvocationDecided')).toMatchObject([{ decision: verdict === 'output' ? 'allow' : 'deny' }])
+  expect(result.world.eventsOf('ToolInvocationDecided')).toMatchObject([
+    { decision: verdict === 'output' ? 'allow' : 'deny' },
+  ])
 })
 
 test('a rejection by a person is final, and the model gets its reason', async () => {
@@ -118,7 +152,8 @@ test('a manifest deny is final, also against a more specific rule of the session
     { layer: 'embedder', location: 'createHost', config: { rules: [rule('deny', '*', '*')] } },
   ]
   expect(
-    (await decide({ world: { layers }, session: { rules: [rule('allow', 'echo', 'Oslo')], mode: 'yolo' } }, 'once')).verdict,
+    (await decide({ world: { layers }, session: { rules: [rule('allow', 'echo', 'Oslo')], mode: 'yolo' } }, 'once'))
+      .verdict,
   ).toBe('RuleDenied')
 })
 
@@ -150,9 +185,12 @@ test.each<[string, ToolSketch['requires'], Rule, boolean]>([
 })
 
 test('an allow rule for one capability does not allow a tool that has another', async () => {
-  const tool: ToolSketch = { mode: 'external', requires: { net: { hosts: ['api.example.com'] }, fs: { write: ['{workspace}'] } } }
+  const tool: ToolSketch = {
+    mode: 'external', requires: { net: { hosts: ['api.example.com'] }, fs: { write: ['{workspace}'] } },
+  }
   const net = rule('allow', 'net.fetch', 'api.example.com')
-  const questions = async (...rules: readonly Rule[]) => (await decide({ tool, session: { rules } }, 'once')).asked.length
+  const questions = async (...rules: readonly Rule[]) =>
+    (await decide({ tool, session: { rules } }, 'once')).asked.length
   expect(await questions(net)).toBe(1)
   expect(await questions(rule('allow', '*', 'api.example.com'))).toBe(1)
   expect(await questions(net, rule('allow', 'fs.write', '**'))).toBe(0)
@@ -161,7 +199,9 @@ test('an allow rule for one capability does not allow a tool that has another', 
 test('one question shows every reason to ask, as visible text', async () => {
   const world = createWorld({
     extensions: [
-      { tools: { echo: { ...LOCAL, gated: true, label: 'E\u202echo', requires: { net: { hosts: ['example.com'] } } } } },
+      {
+        tools: { echo: { ...LOCAL, gated: true, label: 'E\u202echo', requires: { net: { hosts: ['example.com'] } } } },
+      },
     ],
   })
   const approver = new ScriptedApprover('once')
@@ -169,24 +209,23 @@ test('one question shows every reason to ask, as visible text', async () => {
     approver, rules: [rule('ask')], watchdog: answers({ action: 'ask', reason: 'unusual\u001b[31m' }),
   })
   await session.call({ id: 'c1', name: 'echo', arguments: { text: 'a\u202eb\u200bc\u001b[2J' } })
-  expect(approver.asked).toEqual([{
-    sessionId: session.id, callId: 'c1', tool: 'echo', label: 'E\\u{202e}cho', mode: 'local', kind: 'other', origin: 'global extension sample 1.0.0', approvalKey: 'echo',
-    answers: [
-      { decision: 'once', covers: 'call', words: 'this call' },
-      { decision: 'session', covers: 'key', words: 'every call of echo in this session' },
-      { decision: 'project', covers: 'key', words: 'every call of echo in every session of this project' },
-    ],
-    leavesOut: ['text'],
-    argumentsText: '{\n  "text": "a\\u{202e}b\\u{200b}c\\u001b[2J"\n}',
-    touches: [],
-    mayTouch: ['reach example.com'],
-    reasons: [
-      'the rule "echo *" of the session#/rules/0 asks',
-      'the tool acts on this machine',
-      'unusual\\u{1b}[31m',
-      'this tool requires approval',
-    ],
-  }])
+  expect(approver.asked).toEqual([
+    {
+      sessionId: session.id, callId: 'c1', tool: 'echo', label: 'E\\u{202e}cho', mode: 'local', kind: 'other',
+      origin: 'global extension sample 1.0.0', approvalKey: 'echo',
+      answers: [
+        { decision: 'once', covers: 'call', words: 'this call' },
+        { decision: 'session', covers: 'key', words: 'every call of echo in this session' },
+        { decision: 'project', covers: 'key', words: 'every call of echo in every session of this project' },
+      ],
+      leavesOut: ['text'], argumentsText: '{\n  "text": "a\\u{202e}b\\u{200b}c\\u001b[2J"\n}', touches: [],
+      mayTouch: ['reach example.com'],
+      reasons: [
+        'the rule "echo *" of the session#/rules/0 asks', 'the tool acts on this machine', 'unusual\\u{1b}[31m',
+        'this tool requires approval',
+      ],
+    },
+  ])
 })
 
 test('an interactor answers approvals if there is no approver', async () => {
@@ -219,7 +258,9 @@ test('an invalid key from a template denies the call, and the error names the va
   const session = await world.host.openSession({ mode: 'yolo' })
   expect(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } })).toMatchObject({
     error: { code: 'ApprovalKeyInvalid' },
-    error_text: expect.stringMatching(/made of "city", has 2000 bytes; 1024 are allowed\. If an argument .* call with a shorter one/),
+    error_text: expect.stringMatching(
+      /made of "city", has 2000 bytes; 1024 are allowed\. If an argument .* call with a shorter one/,
+    ),
   })
   expect(await session.explain({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } })).toMatchObject({
     decision: 'deny', code: 'ApprovalKeyInvalid', remedies: [expect.stringContaining('call with a shorter one')],

@@ -34,14 +34,18 @@ test('it gets the call, which runs unless the answer is false', async () => {
   expect(verdictOf(outcome)).toBe('output')
   expect(seen).toMatchObject([
     {
-      callId: 'c1', args: { a: 1 }, approvalKey: 'echo', tool: { name: 'echo' }, origin: { layer: 'global', extension: 'sample' },
+      callId: 'c1', args: { a: 1 }, approvalKey: 'echo', tool: { name: 'echo' },
+      origin: { layer: 'global', extension: 'sample' },
     },
   ])
 })
 
 test('a hook that hangs does not delay a cancelled call', async () => {
   const world = createWorld()
-  const session = await world.host.openSession({ mode: 'yolo', hooks: { beforeToolExecution: () => new Promise(() => {}) } })
+  const session = await world.host.openSession({
+    mode: 'yolo',
+    hooks: { beforeToolExecution: () => new Promise(() => {}) },
+  })
   const cancel = new AbortController()
   const outcome = session.call({ id: 'c1', name: 'echo', arguments: {} }, { signal: cancel.signal })
   await flush()
@@ -52,7 +56,19 @@ test('a hook that hangs does not delay a cancelled call', async () => {
 test('the after-hook gets successes and failures of calls that ran, and cannot change them', async () => {
   const verdicts: string[] = []
   const world = createWorld({
-    extensions: [{ tools: { echo: { mode: 'local', execute: (args) => { if (args['bad']) throw new Error('bad'); return 'good' } } } }],
+    extensions: [
+      {
+        tools: {
+          echo: {
+            mode: 'local',
+            execute: (args) => {
+              if (args['bad']) throw new Error('bad')
+              return 'good'
+            },
+          },
+        },
+      },
+    ],
   })
   const session = await world.host.openSession({
     mode: 'yolo',

@@ -5,7 +5,9 @@ import { createWorld, verdictOf } from '../twin/world.ts'
 test('a call beyond the limit of calls never reaches the tool', async () => {
   const world = createWorld()
   const session = await world.host.openSession({ mode: 'yolo', budget: { calls: 2 } })
-  const outcomes = await Promise.all([1, 2, 3].map((index) => session.call({ id: `c${index}`, name: 'echo', arguments: {} })))
+  const outcomes = await Promise.all(
+    [1, 2, 3].map((index) => session.call({ id: `c${index}`, name: 'echo', arguments: {} })),
+  )
   expect(outcomes.map(verdictOf).toSorted()).toEqual(['BudgetExhausted', 'output', 'output'])
   expect(world.compartment().calls).toHaveLength(2)
 })
@@ -24,7 +26,9 @@ test('tokens are estimated from the arguments, reported, and limited', async () 
 })
 
 test('explain reads the budget without using it; an exhausted budget denies before a person is asked', async () => {
-  const { host, eventsOf } = createWorld({ extensions: [{ tools: { echo: {}, free: { gated: false, mode: 'read', requires: {} } } }] })
+  const { host, eventsOf } = createWorld({
+    extensions: [{ tools: { echo: {}, free: { gated: false, mode: 'read', requires: {} } } }],
+  })
   const approver = new ScriptedApprover('once')
   const session = await host.openSession({ budget: { calls: 1 }, approver })
   const call = { id: 'c', name: 'free', arguments: {} }
@@ -37,12 +41,19 @@ test('explain reads the budget without using it; an exhausted budget denies befo
   expect((await session.explain(call)).chain.at(-1)).toEqual({ ...spent, action: 'deny' })
   const gated = { ...call, id: 'g', name: 'echo' }
   const explained = await session.explain(gated)
-  expect(explained).toMatchObject({ decision: 'deny', code: 'BudgetExhausted', remedies: [expect.stringContaining('raise the budget')] })
-  expect(explained.chain.slice(-2)).toMatchObject([{ stage: 'security-mode', action: 'ask' }, { ...spent, action: 'deny' }])
-  expect(await session.call(gated)).toMatchObject({
-    error: { code: 'BudgetExhausted', data: { limit: 'calls', of: 1, left: 0 } }, error_text: expect.stringContaining(spent.reason),
+  expect(explained).toMatchObject({
+    decision: 'deny', code: 'BudgetExhausted', remedies: [expect.stringContaining('raise the budget')],
   })
-  expect(eventsOf('ToolInvocationDecided').findLast(({ callId }) => callId === 'g')).toMatchObject({ ...spent, decision: 'deny' })
+  expect(explained.chain.slice(-2)).toMatchObject([
+    { stage: 'security-mode', action: 'ask' }, { ...spent, action: 'deny' },
+  ])
+  expect(await session.call(gated)).toMatchObject({
+    error: { code: 'BudgetExhausted', data: { limit: 'calls', of: 1, left: 0 } },
+    error_text: expect.stringContaining(spent.reason),
+  })
+  expect(eventsOf('ToolInvocationDecided').findLast(({ callId }) => callId === 'g')).toMatchObject({
+    ...spent, decision: 'deny',
+  })
   expect(approver.asked).toEqual([])
 })
 
@@ -60,9 +71,13 @@ test('an approval is not used if the budget is exhausted', async () => {
   const { host, eventsOf } = createWorld()
   const approver = new ScriptedApprover('session')
   const session = await host.openSession({ budget: { calls: 1 }, approver })
-  const verdicts = [1, 2].map(async (index) => verdictOf(await session.call({ id: `c${index}`, name: 'echo', arguments: {} })))
+  const verdicts = [1, 2].map(async (index) =>
+    verdictOf(await session.call({ id: `c${index}`, name: 'echo', arguments: {} })),
+  )
   expect((await Promise.all(verdicts)).toSorted()).toEqual(['BudgetExhausted', 'output'])
-  expect(await session.explain({ id: 'c3', name: 'echo', arguments: {} })).toMatchObject({ decision: 'deny', approvals: [] })
+  expect(await session.explain({ id: 'c3', name: 'echo', arguments: {} })).toMatchObject({
+    decision: 'deny', approvals: [],
+  })
   expect(verdictOf(await session.call({ id: 'c3', name: 'echo', arguments: {} }))).toBe('BudgetExhausted')
   expect(eventsOf('ToolInvocationDecided').at(-1)).toMatchObject({ callId: 'c3', decision: 'deny', stage: 'budget' })
 })
@@ -70,7 +85,9 @@ test('an approval is not used if the budget is exhausted', async () => {
 test('a call that never ran releases its reservation', async () => {
   const { host } = createWorld()
   let veto = true
-  const session = await host.openSession({ mode: 'yolo', budget: { calls: 1 }, hooks: { beforeToolExecution: () => !veto } })
+  const session = await host.openSession({
+    mode: 'yolo', budget: { calls: 1 }, hooks: { beforeToolExecution: () => !veto },
+  })
   expect(verdictOf(await session.call({ id: 'c1', name: 'echo', arguments: {} }))).toBe('HookVetoed')
   veto = false
   expect(verdictOf(await session.call({ id: 'c2', name: 'echo', arguments: {} }))).toBe('output')

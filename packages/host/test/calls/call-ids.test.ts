@@ -10,7 +10,8 @@ test('an id names one call of a session', async () => {
   expect(await session.explain(echo('c1'))).toMatchObject({ decision: 'allow' })
   expect(verdictOf(await session.call(echo('c1')))).toBe('output')
   expect(await session.call(echo('c1'))).toMatchObject({
-    error: { code: 'InputInvalid', data: { path: '/id' } }, error_text: expect.stringContaining('already has the id "c1"'),
+    error: { code: 'InputInvalid', data: { path: '/id' } },
+    error_text: expect.stringContaining('already has the id "c1"'),
   })
   expect(eventsOf('ToolInvocationStarted')).toHaveLength(1)
   const other = await host.openSession({ mode: 'yolo' })

@@ -43,7 +43,9 @@ test('the default deadline is longer for bash and shorter for web_search', async
     extensions: [
       {
         layer: 'bundled',
-        tools: { bash: { execute: hang }, web_search: { execute: hang, requires: { net: { hosts: ['*.example.com'] } } } },
+        tools: {
+          bash: { execute: hang }, web_search: { execute: hang, requires: { net: { hosts: ['*.example.com'] } } },
+        },
       },
     ],
   })
@@ -103,13 +105,18 @@ test.each<[string, ToolSketch, string, number]>([
     'a busy resource that is returned',
     {
       ...ACTS,
-      execute: () => ({ ok: false, error: { class: 'ToolTransient', code: 'ResourceBusy', context: { message: 'busy' } } }),
+      execute: () => ({
+        ok: false, error: { class: 'ToolTransient', code: 'ResourceBusy', context: { message: 'busy' } },
+      }),
     },
     'MaxRetriesExceeded',
     3,
   ],
   ['a deadline of a tool that acts', { ...ACTS, timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
-  ['a deadline of an idempotent tool', { ...ACTS, idempotent: true, timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
+  [
+    'a deadline of an idempotent tool', { ...ACTS, idempotent: true, timeoutMs: 10, execute: hang }, 'ExecutionTimeout',
+    1,
+  ],
   ['a deadline of a tool that reads', { timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
   ['an exception of an idempotent tool', { ...ACTS, idempotent: true, execute: fail }, 'ToolExecutionFailed', 3],
   ['an exception of a tool that reads', { mode: 'read', execute: fail }, 'ToolExecutionFailed', 3],
@@ -117,7 +124,12 @@ test.each<[string, ToolSketch, string, number]>([
   ['a failure that the tool reports', { idempotent: true, execute: report }, 'ToolExecutionFailed', 1],
   [
     'something that is not there',
-    { idempotent: true, execute: () => { throw Object.assign(new Error('gone'), { code: 'NotFound' }) } },
+    {
+      idempotent: true,
+      execute: () => {
+        throw Object.assign(new Error('gone'), { code: 'NotFound' })
+      },
+    },
     'NotFound',
     1,
   ],
@@ -126,9 +138,9 @@ test.each<[string, ToolSketch, string, number]>([
   const outcome = call()
   await clock.advance(60_000)
   expect(await outcome).toMatchObject({ error: { code }, metadata: { attempt: attempts } })
-  expect(
-    world.eventsOf('ToolInvocationStarted').map(({ attempt }) => attempt),
-  ).toEqual(Array.from({ length: attempts }, (__, index) => index + 1))
+  expect(world.eventsOf('ToolInvocationStarted').map(({ attempt }) => attempt)).toEqual(
+    Array.from({ length: attempts }, (__, index) => index + 1),
+  )
   expect(world.eventsOf('ToolInvocationFailed')).toHaveLength(1)
   const ids = world.compartment().calls.map(({ callId }) => callId)
   expect(new Set(ids).size).toBe(attempts)
@@ -138,7 +150,9 @@ test('all attempts share the time of the call, and none starts after it', async 
   const { clock, call } = await prepared({
     ...ACTS, execute: () => { throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }) },
   })
-  expect(await call({ timeoutMs: 1_000 })).toMatchObject({ error: { code: 'ResourceBusy' }, metadata: { attempt: 1, duration_ms: 0 } })
+  expect(await call({ timeoutMs: 1_000 })).toMatchObject({
+    error: { code: 'ResourceBusy' }, metadata: { attempt: 1, duration_ms: 0 },
+  })
   const second = call({ timeoutMs: 3_000 })
   await clock.advance(2_000)
   expect(await second).toMatchObject({ error: { code: 'ResourceBusy' }, metadata: { attempt: 2 } })
@@ -147,7 +161,11 @@ test('all attempts share the time of the call, and none starts after it', async 
 test('a later attempt has the remaining time', async () => {
   let waits = 1
   const { clock, call } = await prepared({
-    ...ACTS, execute: () => { if (waits-- > 0) throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }); return hang() },
+    ...ACTS,
+    execute: () => {
+      if (waits-- > 0) throw Object.assign(new Error('busy'), { code: 'ResourceBusy' })
+      return hang()
+    },
   })
   const outcome = call({ timeoutMs: 5_000 })
   await clock.advance(4_999)
@@ -156,7 +174,9 @@ test('a later attempt has the remaining time', async () => {
   await flush()
   expect(settled).toBe(false)
   await clock.advance(1)
-  expect(await outcome).toMatchObject({ error: { code: 'ExecutionTimeout', data: { timeoutMs: 5_000 } }, metadata: { attempt: 2, duration_ms: 5_000 } })
+  expect(await outcome).toMatchObject({
+    error: { code: 'ExecutionTimeout', data: { timeoutMs: 5_000 } }, metadata: { attempt: 2, duration_ms: 5_000 },
+  })
 })
 
 test('the time that a person takes does not count for later attempts', async () => {
@@ -185,7 +205,14 @@ test('the time that a person takes does not count for later attempts', async () 
 test('after a crash an idempotent call is retried in a new compartment', async () => {
   let crashes = 1
   const { clock, world, call } = await prepared({
-    idempotent: true, execute: () => { if (crashes-- > 0) { world.compartment().crash(); return hang() } return 'recovered' },
+    idempotent: true,
+    execute: () => {
+      if (crashes-- > 0) {
+        world.compartment().crash()
+        return hang()
+      }
+      return 'recovered'
+    },
   })
   const outcome = call()
   await clock.advance(1_499)
@@ -196,7 +223,13 @@ test('after a crash an idempotent call is retried in a new compartment', async (
 })
 
 test('a call that crashes at every attempt is reported as a crash', async () => {
-  const { clock, world, call } = await prepared({ idempotent: true, execute: () => { world.compartment().crash(); return hang() } })
+  const { clock, world, call } = await prepared({
+    idempotent: true,
+    execute: () => {
+      world.compartment().crash()
+      return hang()
+    },
+  })
   const outcome = call()
   await clock.advance(60_000)
   expect(await outcome).toMatchObject({ error: { code: 'CompartmentCrashed' }, metadata: { attempt: 3 } })
@@ -272,7 +305,9 @@ test('a compartment that throws fails the call, and leaves nothing running', asy
   const session = await world.host.openSession({ mode: 'yolo' })
   await session.call({ id: 'a', name: 'echo', arguments: {} })
   world.compartment().call = () => { throw new Error('not today') }
-  expect(await session.call({ id: 'b', name: 'echo', arguments: {} })).toMatchObject({ error: { code: 'InternalError' } })
+  expect(await session.call({ id: 'b', name: 'echo', arguments: {} })).toMatchObject({
+    error: { code: 'InternalError' },
+  })
   const { faults } = await world.host.close()
   expect(faults).toEqual([])
   expect(clock.pending).toBe(0)
@@ -291,7 +326,9 @@ test('a clock that throws fails one call, and none that are sent with it', async
     return after(ms, run)
   }
   expect((await Promise.all([1, 2, 3].map(call))).map(verdictOf)).toEqual(['output', 'InternalError', 'output'])
-  expect(world.eventsOf('ToolInvocationFailed')).toMatchObject([{ callId: 'c2', message: expect.stringContaining('no more timers') }])
+  expect(world.eventsOf('ToolInvocationFailed')).toMatchObject([
+    { callId: 'c2', message: expect.stringContaining('no more timers') },
+  ])
   clock.after = after
   expect(await world.host.close()).toMatchObject({ faults: [] })
 })

@@ -22,18 +22,24 @@ const rule = fc.record({
   pattern: fc.constantFrom('*', 'Oslo', 'Bergen', '**', 'echo'),
   action: anyAction,
 })
-const answer = fc.option(fc.oneof(
-  fc.constant<CallCheckAnswer>({ action: 'allow' }),
-  fc.constantFrom('ask', 'deny').map((action): CallCheckAnswer => ({ action: action as 'ask' | 'deny', reason: 'because' })),
-  fc.constant('throws' as const),
-), { nil: undefined })
+const answer = fc.option(
+  fc.oneof(
+    fc.constant<CallCheckAnswer>({ action: 'allow' }),
+    fc
+      .constantFrom('ask', 'deny')
+      .map((action): CallCheckAnswer => ({ action: action as 'ask' | 'deny', reason: 'because' })),
+    fc.constant('throws' as const),
+  ),
+  { nil: undefined },
+)
 const watchdog = answer.map((given) => () => {
   if (given === 'throws') throw new Error('cannot decide')
   return given
 })
 
 const ceiling = fc.constantFrom<Ceiling | undefined>(
-  undefined, undefined, undefined, {}, { fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] } }, { fs: { read: ['docs/**'] } }, { fs: { write: ['out/**'] } },
+  undefined, undefined, undefined, {}, { fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] } },
+  { fs: { read: ['docs/**'] } }, { fs: { write: ['out/**'] } },
 )
 
 const setting: fc.Arbitrary<Setting> = fc.record({
@@ -48,17 +54,21 @@ const setting: fc.Arbitrary<Setting> = fc.record({
     roles: fc.constantFrom({}, { allow_echo: false }, { allow_echo: true }),
     mode: fc.constantFrom(...SECURITY_MODES),
     allowlist: fc.constantFrom([], ['echo'], ['echo:Oslo'], ['echo:Bergen']),
-    policy: ceiling.map((most) => most === undefined ? {} : { ceiling: most }),
+    policy: ceiling.map((most) => (most === undefined ? {} : { ceiling: most })),
     tools: fc.constantFrom({}, {}, {}, { echo: { enabled: false } }),
     toolsEnabled: fc.constantFrom(true, true, true, false),
   }),
-  options: fc.record({
-    rules: fc.array(rule, { maxLength: 2 }),
-    watchdog,
-    guards: fc.array(watchdog, { maxLength: 2 }),
-    budget: fc.record({ calls: fc.constantFrom(0, 1, 1_000), tokens: fc.constantFrom(1, 1_000_000) }, { requiredKeys: [] }),
-    ceiling: fc.option(ceiling.map((most) => most ?? { fs: { read: ['**'], write: ['**'] } }), { nil: undefined }),
-  }).map(({ ceiling: most, ...rest }) => most === undefined ? rest : { ...rest, ceiling: most }),
+  options: fc
+    .record({
+      rules: fc.array(rule, { maxLength: 2 }), watchdog, guards: fc.array(watchdog, { maxLength: 2 }),
+      budget: fc.record(
+        { calls: fc.constantFrom(0, 1, 1_000), tokens: fc.constantFrom(1, 1_000_000) }, { requiredKeys: [] },
+      ),
+      ceiling: fc.option(
+        ceiling.map((most) => most ?? { fs: { read: ['**'], write: ['**'] } }), { nil: undefined },
+      ),
+    })
+    .map(({ ceiling: most, ...rest }) => (most === undefined ? rest : { ...rest, ceiling: most })),
   approved: fc.constantFrom('no', 'session', 'project'),
 })
 
@@ -80,43 +90,65 @@ describe('explain', () => {
       const explained = await session.explain(CALL)
       expect(asked()).toBe(0)
       const outcome = await session.call(CALL)
-      expect({ asked: asked(), code: verdictOf(outcome) }).toEqual({
-        allow: { asked: 0, code: 'output' }, ask: { asked: 1, code: 'output' }, deny: { asked: 0, code: explained.code },
-      }[explained.decision])
+      expect({ asked: asked(), code: verdictOf(outcome) }).toEqual(
+        {
+          allow: { asked: 0, code: 'output' }, ask: { asked: 1, code: 'output' },
+          deny: { asked: 0, code: explained.code },
+        }[explained.decision],
+      )
       const steps = explained.chain.filter(({ action }) => action === explained.decision)
       expect(steps).not.toEqual([])
       const decided = world.eventsOf('ToolInvocationDecided').findLast(({ callId }) => callId === CALL.id)
-      if (decided && explained.decision !== 'ask') expect(steps).toContainEqual(expect.objectContaining({ stage: decided.stage, source: decided.source }))
+      if (decided && explained.decision !== 'ask')
+        expect(steps).toContainEqual(expect.objectContaining({ stage: decided.stage, source: decided.source }))
       expect(explained.remedies.length > 0).toBe(explained.decision !== 'allow')
     }), { numRuns: thoroughly(40, 400) })
   })
 
   test('no mode, cached approval, hook, watchdog or guard turns a deny into an allow', async () => {
-    const loosened = fc.record({ mode: fc.constantFrom(...SECURITY_MODES), approved: fc.constantFrom('no' as const, 'session' as const, 'project' as const) })
+    const loosened = fc.record({
+      mode: fc.constantFrom(...SECURITY_MODES),
+      approved: fc.constantFrom('no' as const, 'session' as const, 'project' as const),
+    })
     await fc.assert(fc.asyncProperty(setting, loosened, async (given, { mode, approved }) => {
       const before = await (await inWorld(given)).session.explain(CALL)
       fc.pre(before.decision === 'deny' && before.code !== 'BudgetExhausted')
-      const { session } = await inWorld({ ...given, approved, config: { ...given.config, mode, allowlist: ['echo'] } }, {
-        mode,
-        hooks: { beforeToolExecution: () => true },
-        guards: [...(given.options.guards ?? []), () => ({ action: 'allow' })],
-      })
+      const { session } = await inWorld(
+        { ...given, approved, config: { ...given.config, mode, allowlist: ['echo'] } },
+        {
+          mode, hooks: { beforeToolExecution: () => true },
+          guards: [...(given.options.guards ?? []), () => ({ action: 'allow' })],
+        },
+      )
       expect((await session.explain(CALL)).decision).toBe('deny')
       expect(verdictOf(await session.call(CALL))).toBe(before.code)
     }), { numRuns: thoroughly(40, 400) })
   })
 
   test.each<[string, unknown, WorldSketch, object]>([
-    ['a name that nothing has', { ...CALL, name: 'ecko' }, {}, { decision: 'deny', code: 'ToolNotRegistered', origin: null }],
-    ['arguments that do not fit', { ...CALL, arguments: [] }, {}, { decision: 'deny', code: 'InputInvalid', approvalKey: null }],
+    [
+      'a name that nothing has', { ...CALL, name: 'ecko' }, {},
+      { decision: 'deny', code: 'ToolNotRegistered', origin: null },
+    ],
+    [
+      'arguments that do not fit', { ...CALL, arguments: [] }, {},
+      { decision: 'deny', code: 'InputInvalid', approvalKey: null },
+    ],
     ['no call at all', null, {}, { decision: 'deny', code: 'InputInvalid' }],
     [
-      'a rule, and where it stands', CALL, { config: { rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] } },
-      { decision: 'deny', code: 'RuleDenied', remedies: [expect.stringContaining('/layers/global/config.json#/rules/0')] },
+      'a rule, and where it stands', CALL,
+      { config: { rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] } },
+      {
+        decision: 'deny', code: 'RuleDenied',
+        remedies: [expect.stringContaining('/layers/global/config.json#/rules/0')],
+      },
     ],
     [
       'what no user is there to approve', CALL, { extensions: [{ tools: { echo: { gated: true } } }] },
-      { decision: 'deny', code: 'ApprovalDenied', remedies: expect.arrayContaining([expect.stringContaining('interactor or an approver')]) },
+      {
+        decision: 'deny', code: 'ApprovalDenied',
+        remedies: expect.arrayContaining([expect.stringContaining('interactor or an approver')]),
+      },
     ],
   ])('%s', async (_, call, sketch, expected) => {
     const session = await createWorld(sketch).host.openSession()
@@ -130,9 +162,16 @@ describe('explain', () => {
   ])('hooks that may veto are named, and not called: %#', async (options, named) => {
     let asked = 0
     const hook = { beforeToolExecution: () => { asked += 1; return false } }
-    const session = await createWorld({ extensions: [{ tools: { echo: { gated: true } } }] }).host.openSession({ ...options, hooks: [hook, {}] })
+    const session = await createWorld({ extensions: [{ tools: { echo: { gated: true } } }] }).host.openSession({
+      ...options, hooks: [hook, {}],
+    })
     const { chain } = await session.explain(CALL)
-    expect(chain.filter(({ stage }) => stage === 'before-hooks').map(({ action, stage }) => `${action} ${stage}`).join()).toBe(named)
+    expect(
+      chain
+        .filter(({ stage }) => stage === 'before-hooks')
+        .map(({ action, stage }) => `${action} ${stage}`)
+        .join(),
+    ).toBe(named)
     if (named !== '') expect(chain.at(-1)!.reason).toBe('one hook runs before the tool, and may veto the call')
     expect(asked).toBe(0)
     session.addHooks(hook)
@@ -141,7 +180,9 @@ describe('explain', () => {
 
   test('runs nothing, emits nothing and reserves nothing', async () => {
     let runs = 0
-    const world = createWorld({ extensions: [{ tools: { echo: { approvalKey: '{city}', execute: (): JsonObject => ({ runs: ++runs }) } } }] })
+    const world = createWorld({
+      extensions: [{ tools: { echo: { approvalKey: '{city}', execute: (): JsonObject => ({ runs: ++runs }) } } }],
+    })
     const session = await world.host.openSession({ mode: 'yolo' })
     const before = world.events.length
     expect(await session.explain(CALL)).toMatchObject({ decision: 'allow', remedies: [] })
@@ -153,13 +194,17 @@ describe('explain', () => {
 
 test('an ask has the question that the person gets', async () => {
   const approver = new ScriptedApprover('once')
-  const tool: ToolSketch = { gated: true, mode: 'safe_write', approvalKey: '{city}', requires: { fs: { write: ['{workspace}/out'] } } }
+  const tool: ToolSketch = {
+    gated: true, mode: 'safe_write', approvalKey: '{city}', requires: { fs: { write: ['{workspace}/out'] } },
+  }
   const session = await createWorld({ extensions: [{ tools: { echo: tool } }] }).host.openSession({ approver })
   const { question } = await session.explain(CALL)
   expect(approver.asked).toEqual([])
   await session.call(CALL)
   expect(approver.asked).toEqual([question])
   expect(question).toMatchObject({ tool: 'echo', approvalKey: 'Oslo', mayTouch: [expect.stringContaining('out')] })
-  const { question: none } = await (await createWorld({ extensions: [{ tools: { echo: tool } }] }).host.openSession()).explain(CALL)
+  const { question: none } = await (
+    await createWorld({ extensions: [{ tools: { echo: tool } }] }).host.openSession()
+  ).explain(CALL)
   expect(none).toBeUndefined()
 })

@@ -43,7 +43,8 @@ describe('before call() returns', () => {
   })
 
   test.each<[string, string]>([
-    ['ToolCancelled', 'signal'], ['TurnCancelled', 'turn'], ['SessionCancelled', 'session'], ['SessionCancelled', 'close'],
+    ['ToolCancelled', 'signal'], ['TurnCancelled', 'turn'], ['SessionCancelled', 'session'],
+    ['SessionCancelled', 'close'],
   ])('the call can be cancelled: it ends with %s by its %s, and never runs', async (code, by) => {
     let ran = 0
     const { host } = createWorld({ extensions: [{ tools: { echo: { execute: () => ++ran } } }] })
@@ -80,7 +81,8 @@ describe('calls of one tick', () => {
    * Tools that need different steps before they run: a rule, a guard, an approval, a key from a template or from code.
    */
   const TOOLS: Readonly<Record<string, ToolSketch>> = {
-    free: { gated: false }, guarded: GATED, keyed: { ...GATED, approvalKey: '{n}' }, derived: { deriveApprovalKey: () => 'all' }, ruled: GATED,
+    free: { gated: false }, guarded: GATED, keyed: { ...GATED, approvalKey: '{n}' },
+    derived: { deriveApprovalKey: () => 'all' }, ruled: GATED,
   }
   const rules: readonly Rule[] = [{ permission: 'ruled', pattern: '*', action: 'allow' }]
   const NAMES = ['guarded', 'free', 'keyed', 'ruled', 'guarded', 'free', 'ruled', 'keyed', 'free']
@@ -118,7 +120,9 @@ describe('calls of one tick', () => {
   test('of several sessions keep their order, with any hooks, guards and watchdogs', async () => {
     const { host, session: plain, idsOf, dispatched } = await openWorld({ mode: 'yolo' })
     const hooks = [{ beforeToolExecution: () => true }, { beforeToolExecution: () => true }]
-    const strict = await host.openSession({ mode: 'yolo', rules, hooks, guards: [() => {}], watchdog: [() => {}, () => {}] })
+    const strict = await host.openSession({
+      mode: 'yolo', rules, hooks, guards: [() => {}], watchdog: [() => {}, () => {}],
+    })
     await Promise.all(calls.map((call, n) => (n % 2 === 0 ? strict : plain).call(call)))
     expect(idsOf('ToolInvocationDecided')).toEqual(ids)
     expect(idsOf('ToolInvocationStarted')).toEqual(ids)
@@ -145,7 +149,8 @@ describe('calls of one tick', () => {
     const approver = new ScriptedApprover('once')
     const { session, eventsOf } = await openWorld({ mode: 'ask', approver, budget: { calls: 2 } })
     const outcomes = await Promise.all([
-      session.call({ id: 'c1', name: 'free', arguments: {} }), session.call({ id: 'c2', name: 'guarded', arguments: {} }),
+      session.call({ id: 'c1', name: 'free', arguments: {} }),
+      session.call({ id: 'c2', name: 'guarded', arguments: {} }),
     ])
     expect(outcomes.map(verdictOf)).toEqual(['output', 'BudgetExhausted'])
     expect(approver.asked).toEqual([])
@@ -167,7 +172,9 @@ describe('calls of one tick', () => {
       await nextTurn()
     }
     const tools = Object.fromEntries(Object.entries(TOOLS).map(([name, tool]) => [name, { ...tool, execute }]))
-    const { session } = await openWorld({ mode: 'yolo', guards: [() => {}] }, { store: notingStore(log), extensions: [{ tools }] })
+    const { session } = await openWorld(
+      { mode: 'yolo', guards: [() => {}] }, { store: notingStore(log), extensions: [{ tools }] },
+    )
     log.length = 0
     await Promise.all(calls.map((call) => session.call(call)))
     const saves = log.flatMap((line, index) => line === 'save' ? [index] : [])

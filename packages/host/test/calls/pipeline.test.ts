@@ -9,10 +9,13 @@ const DEADLINE_MS = 100
 const step = fc.oneof(
   fc.record({ do: fc.constantFrom('call', 'answer', 'throw', 'abort', 'say yes', 'say no'), which: fc.nat(4) }),
   fc.record({
-    do: fc.constantFrom('crash', 'deadline', 'close session', 'close host', 'open the gate', 'nothing'), which: fc.constant(0),
+    do: fc.constantFrom('crash', 'deadline', 'close session', 'close host', 'open the gate', 'nothing'),
+    which: fc.constant(0),
   }),
 )
-const TERMINAL: ReadonlySet<string> = new Set(['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled'])
+const TERMINAL: ReadonlySet<string> = new Set([
+  'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
+])
 
 interface Open {
   readonly outcome: Promise<Outcome>
@@ -51,7 +54,8 @@ async function play(
       open.push({
         cancel,
         outcome: session.call(
-          { id: `c${open.length}`, name: 'echo', arguments: { which, key: `k${open.length}` } }, { signal: cancel.signal },
+          { id: `c${open.length}`, name: 'echo', arguments: { which, key: `k${open.length}` } },
+          { signal: cancel.signal },
         ),
       })
     },
@@ -103,7 +107,13 @@ test('a stage that throws gives an outcome, and the next call works', async () =
   let broken = false
   const world = createWorld({ clock: Object.assign(new ManualClock(), {}) })
   const session = await world.host.openSession({
-    mode: 'yolo', budget: { get tokens() { if (broken) throw new Error('a limit that cannot even be read'); return 1_000 } },
+    mode: 'yolo',
+    budget: {
+      get tokens() {
+        if (broken) throw new Error('a limit that cannot even be read')
+        return 1_000
+      },
+    },
   })
   broken = true
   expect(await session.call({ id: 'c1', name: 'echo', arguments: {} })).toMatchObject({

@@ -4,40 +4,65 @@ import { ManualClock } from '../twin/clock.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
-test.each(['session', 'project'] as const)('an approval for the %s that is revoked while earlier calls run allows no call', async (scope) => {
-  const world = createWorld({
-    extensions: [{
-      tools: { first: { mode: 'read', gated: false, execute: async () => (await world.host.approvals.revoke({ tool: 'echo' }, 'Ada')).length }, echo: {} },
-    }],
-  })
-  const session = await world.host.openSession({ approver: new ScriptedApprover(scope) })
-  await session.call({ id: 'before', name: 'echo', arguments: {} })
-  const calls = ['echo', 'first', 'echo'].map((name, index) => ({ id: `c${index}`, name, arguments: {} }))
-  const outcomes = await session.callAll(calls, { strategy: 'sequential' })
-  expect(outcomes.map(verdictOf)).toEqual(['output', 'output', 'ApprovalDenied'])
-  expect(outcomes[2]).toMatchObject({ error_text: expect.stringContaining('was revoked before it began'), metadata: { attempt: 0 } })
-  expect(world.eventsOf('ToolInvocationDecided').at(-1)).toMatchObject({ callId: 'c2', decision: 'deny', stage: 'approval' })
-})
+test.each(['session', 'project'] as const)(
+  'an approval for the %s that is revoked while earlier calls run allows no call',
+  async (scope) => {
+    const world = createWorld({
+      extensions: [
+        {
+          tools: {
+            first: {
+              mode: 'read', gated: false,
+              execute: async () => (await world.host.approvals.revoke({ tool: 'echo' }, 'Ada')).length,
+            },
+            echo: {},
+          },
+        },
+      ],
+    })
+    const session = await world.host.openSession({ approver: new ScriptedApprover(scope) })
+    await session.call({ id: 'before', name: 'echo', arguments: {} })
+    const calls = ['echo', 'first', 'echo'].map((name, index) => ({ id: `c${index}`, name, arguments: {} }))
+    const outcomes = await session.callAll(calls, { strategy: 'sequential' })
+    expect(outcomes.map(verdictOf)).toEqual(['output', 'output', 'ApprovalDenied'])
+    expect(outcomes[2]).toMatchObject({
+      error_text: expect.stringContaining('was revoked before it began'), metadata: { attempt: 0 },
+    })
+    expect(world.eventsOf('ToolInvocationDecided').at(-1)).toMatchObject({
+      callId: 'c2', decision: 'deny', stage: 'approval',
+    })
+  },
+)
 
 test('an approval that another process revokes while earlier calls run allows no call', async () => {
   const clock = new ManualClock()
   const reading = { key: 'both', subjects: [{ key: 'one' }, { key: 'two' }], touches: [], asks: [], denies: [] }
   const world = createWorld({
-    clock, argumentsReaders: new Map([['echo', ({ of }) => of === undefined ? reading : { ...reading, key: String(of), subjects: [{ key: String(of) }] }]]),
-    extensions: [{
-      layer: 'bundled', inline: true, tools: {
-        first: {
-          mode: 'read', gated: false, execute: async () => {
-            const outside = openApprovals(world.store, clock)
-            const [approval] = await outside.list()
-            await outside.revoke(approval!.id, 'Ada')
-            await clock.advance(10)
-            return approval!.approvalKey
+    clock,
+    argumentsReaders: new Map([
+      [
+        'echo',
+        ({ of }) => (of === undefined ? reading : { ...reading, key: String(of), subjects: [{ key: String(of) }] }),
+      ],
+    ]),
+    extensions: [
+      {
+        layer: 'bundled', inline: true,
+        tools: {
+          first: {
+            mode: 'read', gated: false,
+            execute: async () => {
+              const outside = openApprovals(world.store, clock)
+              const [approval] = await outside.list()
+              await outside.revoke(approval!.id, 'Ada')
+              await clock.advance(10)
+              return approval!.approvalKey
+            },
           },
+          echo: {},
         },
-        echo: {},
       },
-    }],
+    ],
   })
   const session = await world.host.openSession({ approver: new ScriptedApprover('project') })
   for (const value of ['one', 'two']) {

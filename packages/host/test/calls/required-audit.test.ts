@@ -17,7 +17,10 @@ class FullStore extends MemoryStore {
 test('a required audit that cannot be written denies before a person is asked, and explain agrees', async () => {
   const store = new FullStore()
   const approver = new ScriptedApprover('once')
-  const world = createWorld({ store, config: { audit: { require: true } }, extensions: [{ tools: { echo: { gated: true } } }] })
+  const world = createWorld({
+    store, config: { audit: { require: true } },
+    extensions: [{ tools: { echo: { gated: true } } }],
+  })
   const session = await world.host.openSession({ approver })
   // The first lost record shows that the audit cannot be written.
   await world.host.flush().catch(() => {})

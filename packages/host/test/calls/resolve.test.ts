@@ -13,13 +13,19 @@ test('an unknown tool is an error that suggests similar names', async () => {
       code: 'ToolNotRegistered', data: { close: ['forecast'] },
     }, error_text: expect.stringContaining('"forecast"'), metadata: { tool: 'forcast', origin: null },
   })
-  expect(await call(world, 'nothing_like_it')).toMatchObject({ error: { code: 'ToolNotRegistered', data: { close: [] } } })
+  expect(await call(world, 'nothing_like_it')).toMatchObject({
+    error: { code: 'ToolNotRegistered', data: { close: [] } },
+  })
   expect(world.sandbox.requests).toEqual([])
 })
 
 test('a tool or an argument of another agent is an error that names ours', async () => {
   const inputSchema = { type: 'object', properties: { query: {} }, additionalProperties: false }
-  const world = createWorld({ extensions: [{ layer: 'bundled', tools: { read: {}, bash: {}, filesystem_read_file: {}, web_search: { inputSchema } } }] })
+  const world = createWorld({
+    extensions: [
+      { layer: 'bundled', tools: { read: {}, bash: {}, filesystem_read_file: {}, web_search: { inputSchema } } },
+    ],
+  })
   const session = await world.host.openSession({ mode: 'yolo' })
   const reason = async (name: string, args: unknown) => {
     const outcome = await session.call({ id: 'c1', name, arguments: args })
@@ -27,11 +33,16 @@ test('a tool or an argument of another agent is an error that names ours', async
   }
   expect(await reason('read_file', {})).toBe('ToolNotRegistered: There is no tool "read_file". Use "read" instead.')
   for (const name of ['mcp:filesystem.read_file', 'mcp__filesystem__read_file', 'filesystem__read_file']) {
-    expect(await reason(name, {})).toBe(`ToolNotRegistered: There is no tool "${name}". Use "filesystem_read_file" instead.`)
+    expect(await reason(name, {})).toBe(
+      `ToolNotRegistered: There is no tool "${name}". Use "filesystem_read_file" instead.`,
+    )
   }
-  expect(await reason('git_manager', { action: 'push' })).toBe('ToolNotRegistered: There is no tool "git_manager". Run "git push" with "bash".')
+  expect(await reason('git_manager', { action: 'push' })).toBe(
+    'ToolNotRegistered: There is no tool "git_manager". Run "git push" with "bash".',
+  )
   const hostile = { get action() { throw new Error('no') } }
-  for (const args of [hostile, null, undefined, 'push']) expect(await reason('git_manager', args)).toMatch(/^ToolNotRegistered: .*actions: status, /)
+  for (const args of [hostile, null, undefined, 'push'])
+    expect(await reason('git_manager', args)).toMatch(/^ToolNotRegistered: .*actions: status, /)
   expect(await reason('web_search', { allowed_domains: [] })).toMatch(/^InputInvalid: .*"site:HOST"/)
   expect(await reason('web_search', { other: [] })).toMatch(/^InputInvalid: .*Correct the arguments/)
 })

@@ -96,11 +96,20 @@ test('the events of each call are in order: proposed, decided, started, ended', 
         (event) => 'sessionId' in event && event.sessionId === session.id && 'callId' in event && event.callId === 'c1',
       ),
     ).toBe(true)
-    expect(events.every((event) => 'origin' in event && event.origin?.digest === world.host.tools()[0]!.packageDigest)).toBe(true)
+    expect(
+      events.every((event) => 'origin' in event && event.origin?.digest === world.host.tools()[0]!.packageDigest),
+    ).toBe(true)
     return events.map(({ type }) => type.slice('ToolInvocation'.length))
   }
   expect(await order({})).toEqual(['Proposed', 'Decided', 'Started', 'Succeeded'])
-  expect(await order({ mode: 'local', execute: () => { throw new Error('no') } })).toEqual(['Proposed', 'Decided', 'Started', 'Failed'])
+  expect(
+    await order({
+      mode: 'local',
+      execute: () => {
+        throw new Error('no')
+      },
+    }),
+  ).toEqual(['Proposed', 'Decided', 'Started', 'Failed'])
   expect(await order({ inputSchema: { type: 'object', required: ['a'] } })).toEqual(['Cancelled'])
 })
 

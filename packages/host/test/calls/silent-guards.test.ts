@@ -13,10 +13,27 @@ const opened = async (options: SessionOptions) => {
 }
 
 test.each<[string, SessionOptions, string]>([
-  ['watchdog', { watchdog: function mute() { return silent() } }, 'WatchdogDenied The call of "echo" was refused: the watchdog mute failed: no answer within 600000 ms.'],
-  ['guard before it', { guards: [{ id: 'mute', pre: silent }] }, 'GuardDenied The call of "echo" was refused: the guard mute failed: no answer within 600000 ms.'],
-  ['guard after it', { guards: [{ id: 'mute', post: silent }] }, 'GuardDenied The result of "echo" was withheld: the guard mute failed: no answer within 600000 ms.'],
-  ['hook', { hooks: { beforeToolExecution: silent } }, 'HookVetoed The call of "echo" was skipped: a before-hook failed: no answer within 600000 ms.'],
+  [
+    'watchdog',
+    {
+      watchdog: function mute() {
+        return silent()
+      },
+    },
+    'WatchdogDenied The call of "echo" was refused: the watchdog mute failed: no answer within 600000 ms.',
+  ],
+  [
+    'guard before it', { guards: [{ id: 'mute', pre: silent }] },
+    'GuardDenied The call of "echo" was refused: the guard mute failed: no answer within 600000 ms.',
+  ],
+  [
+    'guard after it', { guards: [{ id: 'mute', post: silent }] },
+    'GuardDenied The result of "echo" was withheld: the guard mute failed: no answer within 600000 ms.',
+  ],
+  [
+    'hook', { hooks: { beforeToolExecution: silent } },
+    'HookVetoed The call of "echo" was skipped: a before-hook failed: no answer within 600000 ms.',
+  ],
 ])('a %s that never answers denies the call after its timeout', async (_, options, message) => {
   const { clock, session } = await opened(options)
   const outcome = session.call(echo, { timeoutMs: 50 })

@@ -6,9 +6,12 @@ import { truncate } from '../../src/calls/truncation.ts'
 
 const output = (data: Json) => ({ type: 'output', data }) as const
 /** Bytes of the JSON, with each escape counted as one character. */
-const bytes = (value: Json): number => Buffer.byteLength(
-  typeof value === 'string' ? value : JSON.stringify(value).replaceAll(/\\(?:u[0-9a-f]{4}|.)/g, (escape) => JSON.parse(`"${escape}"`)),
-)
+const bytes = (value: Json): number =>
+  Buffer.byteLength(
+    typeof value === 'string'
+      ? value
+      : JSON.stringify(value).replaceAll(/\\(?:u[0-9a-f]{4}|.)/g, (escape) => JSON.parse(`"${escape}"`)),
+  )
 
 test('a result within the limit is unchanged', () => {
   const body = output({ a: ['x', 1, null] })
@@ -42,7 +45,8 @@ test('content and error texts are cut too, images are not', () => {
       type: 'output',
       data: null,
       content: [
-        { type: 'text', text: 'x'.repeat(90) }, image, { type: 'text', text: 'y'.repeat(90) }, { type: 'text', text: 'z' },
+        { type: 'text', text: 'x'.repeat(90) }, image, { type: 'text', text: 'y'.repeat(90) },
+        { type: 'text', text: 'z' },
       ],
     },
     100,
@@ -56,7 +60,10 @@ test('content and error texts are cut too, images are not', () => {
 })
 
 test('the number of images is limited, and the rest is saved', () => {
-  const images = Array.from({ length: CALL_LIMITS.shownImages + 1 }, (_, index) => ({ type: 'image', data: `${index}`, mimeType: 'image/png' }) as const)
+  const images = Array.from(
+    { length: CALL_LIMITS.shownImages + 1 },
+    (_, index) => ({ type: 'image', data: `${index}`, mimeType: 'image/png' }) as const,
+  )
   const caption = { type: 'text', text: 'That is all.' } as const
   const { body, whole } = truncate({ ...output(null), content: [...images, caption] }, 100)
   expect(body.content).toEqual([...images.slice(0, -1), caption])
@@ -66,7 +73,10 @@ test('the number of images is limited, and the rest is saved', () => {
 })
 
 test('audio and binary resources count as images, texts and names of resources as text', () => {
-  const sounds = Array.from({ length: CALL_LIMITS.shownImages }, (_, index) => ({ type: 'audio', data: `${index}`, mimeType: 'audio/wav' }) as const)
+  const sounds = Array.from(
+    { length: CALL_LIMITS.shownImages },
+    (_, index) => ({ type: 'audio', data: `${index}`, mimeType: 'audio/wav' }) as const,
+  )
   const blob = { type: 'resource', uri: 'file:///b', blob: 'A'.repeat(500) } as const
   const many = { ...output(null), content: [...sounds, blob] }
   expect(truncate(many, 100).body.content).toEqual(sounds)
@@ -84,13 +94,20 @@ test('metadata is cut too, except fields that programs need whole', () => {
   const result = { ...output(1), details: { raw: long, n: 1 }, completion: { needsFollowup: true, message: long } }
   expect(truncate(result, 100)).toEqual({
     body: {
-      ...output(1), details: { raw: expect.stringMatching(/^x{50,100}$/), n: 1 }, completion: { needsFollowup: true, message: 'x'.repeat(100) },
+      ...output(1), details: { raw: expect.stringMatching(/^x{50,100}$/), n: 1 },
+      completion: { needsFollowup: true, message: 'x'.repeat(100) },
     },
     whole: `${JSON.stringify(result.details, null, 2)}\n${long}`,
   })
   const error = { code: 'NotFound', class: 'ToolTerminal', retryable: false, data: { raw: long } } as const
-  const { body, whole } = truncate({ type: 'error', error_text: 'e'.repeat(200), error, completion: { terminal: true } }, 100)
-  expect(body).toMatchObject({ error_text: 'e'.repeat(100), error: { code: 'NotFound', data: { raw: expect.stringMatching(/^x{50,100}$/) } }, completion: { terminal: true } })
+  const { body, whole } = truncate(
+    { type: 'error', error_text: 'e'.repeat(200), error, completion: { terminal: true } },
+    100,
+  )
+  expect(body).toMatchObject({
+    error_text: 'e'.repeat(100), error: { code: 'NotFound', data: { raw: expect.stringMatching(/^x{50,100}$/) } },
+    completion: { terminal: true },
+  })
   expect(whole).toBe(`${'e'.repeat(200)}\n${JSON.stringify(error.data, null, 2)}`)
   const paused = { type: 'error', error_text: 'wait', error: { ...error, code: 'ClarificationNeeded' } } as const
   expect(truncate(paused, 100).body).toBe(paused)
@@ -99,7 +116,9 @@ test('metadata is cut too, except fields that programs need whole', () => {
 test('one long string of an object is saved alone; several are saved with the object', () => {
   const [out, err] = ['one\ntwo\n'.repeat(50), 'x'.repeat(300)]
   const { body, whole } = truncate(output({ stdout: out, stderr: 'a warning', exit: 0, more: { a: [1] } }), 200)
-  expect(body).toMatchObject({ data: { stdout: expect.stringMatching(/^one/), stderr: 'a warning', exit: 0, more: { a: [1] } } })
+  expect(body).toMatchObject({
+    data: { stdout: expect.stringMatching(/^one/), stderr: 'a warning', exit: 0, more: { a: [1] } },
+  })
   expect(whole).toBe(out)
   for (const data of [{ stdout: out, stderr: err }, { list: [out, out], exit: 0 }, [out], { nested: { out } }]) {
     expect(truncate(output(data), 200).whole).toBe(JSON.stringify(data, null, 2))
@@ -129,10 +148,14 @@ test('the head of any value is well formed and within the limit, and nothing tha
 
 test('a list has the requested number of items, and the whole is saved', () => {
   const data = { paths: ['a', 'b', 'c'], total: 3, note: 'x' }
-  expect(truncate(output(data), 1_000, 2)).toEqual({ body: output({ paths: ['a', 'b'], total: 3, note: 'x' }), whole: JSON.stringify(data, null, 2) })
+  expect(truncate(output(data), 1_000, 2)).toEqual({
+    body: output({ paths: ['a', 'b'], total: 3, note: 'x' }), whole: JSON.stringify(data, null, 2),
+  })
   expect(truncate(output(data), 1_000, 3)).toEqual({ body: output(data), whole: undefined })
   expect(truncate(output(['a', 'b']), 1_000, 1).body).toEqual(output(['a']))
-  expect(truncate(output({ long: ['x'.repeat(50), 'y'.repeat(50), 'z'] }), 80, 2).body).toMatchObject({ data: { long: [expect.any(String), expect.any(String)] } })
+  expect(truncate(output({ long: ['x'.repeat(50), 'y'.repeat(50), 'z'] }), 80, 2).body).toMatchObject({
+    data: { long: [expect.any(String), expect.any(String)] },
+  })
 })
 
 test('long members share the room, so that none takes the place of another', () => {

@@ -31,18 +31,25 @@ test.each<[unknown, string, string]>([
 })
 
 const OPTIONAL: JsonObject = {
-  type: 'object', required: ['city'], additionalProperties: false,
+  type: 'object',
+  required: ['city'],
+  additionalProperties: false,
   properties: {
-    city: { type: 'string' }, days: { type: 'integer' }, unit: { enum: ['C', 'F'] }, note: { type: ['string', 'null'] }, any: {},
-    where: { $ref: '#/$defs/place' }, list: { type: 'array', items: { $ref: '#/$defs/place' } },
+    city: { type: 'string' }, days: { type: 'integer' }, unit: { enum: ['C', 'F'] }, note: { type: ['string', 'null'] },
+    any: {}, where: { $ref: '#/$defs/place' }, list: { type: 'array', items: { $ref: '#/$defs/place' } },
   },
   $defs: { place: { type: 'object', required: ['x'], properties: { x: { type: 'number' }, y: { type: 'number' } } } },
 }
 
 test.each<[JsonObject, JsonObject]>([
   [{ city: 'Oslo', days: null, unit: null }, { city: 'Oslo' }],
-  [{ city: 'Oslo', note: null, any: null }, { city: 'Oslo', note: null, any: null }],
-  [{ city: 'Oslo', where: { x: 1, y: null }, list: [{ x: 1 }, { x: 2, y: null }] }, { city: 'Oslo', where: { x: 1 }, list: [{ x: 1 }, { x: 2 }] }],
+  [
+    { city: 'Oslo', note: null, any: null }, { city: 'Oslo', note: null, any: null },
+  ],
+  [
+    { city: 'Oslo', where: { x: 1, y: null }, list: [{ x: 1 }, { x: 2, y: null }] },
+    { city: 'Oslo', where: { x: 1 }, list: [{ x: 1 }, { x: 2 }] },
+  ],
   [{ city: 'Oslo', where: null }, { city: 'Oslo' }],
 ])('null for an optional argument counts as absent if null is not allowed: %j', async (args, given) => {
   const { world, outcome } = await callWith(args, OPTIONAL)
@@ -56,7 +63,9 @@ test.each<[JsonObject, string, string]>([
   [{ city: 'Oslo', list: [null] }, '/list/0', 'must be object'],
   [{ city: 'Oslo', extra: null }, '', 'must NOT have additional properties ("extra")'],
 ])('any other null is reported: %j', async (args, path, message) => {
-  expect((await callWith(args, OPTIONAL)).outcome).toMatchObject({ error: { code: 'InputInvalid', data: { path, message } } })
+  expect((await callWith(args, OPTIONAL)).outcome).toMatchObject({
+    error: { code: 'InputInvalid', data: { path, message } },
+  })
 })
 
 test('at most 64 arguments that are null are removed', async () => {
@@ -70,7 +79,8 @@ test('at most 64 arguments that are null are removed', async () => {
 const deep = (levels: number): unknown => JSON.parse('{"a":'.repeat(levels) + '1' + '}'.repeat(levels))
 const cyclic: Record<string, unknown> = {}
 cyclic['self'] = { cyclic }
-const shared = (levels: number): unknown => Array.from({ length: levels }).reduce<unknown>((inner) => ({ a: inner, b: inner }), 1)
+const shared = (levels: number): unknown =>
+  Array.from({ length: levels }).reduce<unknown>((inner) => ({ a: inner, b: inner }), 1)
 
 test.each<[string, unknown, string]>([
   ['too deep', deep(40), 'depth'],
@@ -89,7 +99,9 @@ test.each<[string, unknown, string]>([
   ['a proxy that throws', new Proxy({}, { ownKeys: () => { throw new Error('boo') } }), 'kind'],
 ])('hostile arguments are rejected with a reason: %s', async (_, args, rule) => {
   const { world, outcome } = await callWith(args)
-  expect(outcome).toMatchObject({ error: { code: 'InputInvalid', data: { rule: expect.stringMatching(`^(?:${rule})$`) } } })
+  expect(outcome).toMatchObject({
+    error: { code: 'InputInvalid', data: { rule: expect.stringMatching(`^(?:${rule})$`) } },
+  })
   expect(world.sandbox.requests).toEqual([])
 })
 
@@ -103,7 +115,9 @@ test.each<[string, RegExp]>([
   ['[]', /must be an object\./],
 ])('arguments that are a JSON string are reported: %s', async (args, message) => {
   const { outcome } = await callWith(args)
-  expect(outcome).toMatchObject({ error: { code: 'InputInvalid', data: { path: '', rule: 'type' } }, error_text: expect.stringMatching(message) })
+  expect(outcome).toMatchObject({
+    error: { code: 'InputInvalid', data: { path: '', rule: 'type' } }, error_text: expect.stringMatching(message),
+  })
 })
 
 test('the evaluated arguments run: neither the caller nor a guard can change them afterwards', async () => {

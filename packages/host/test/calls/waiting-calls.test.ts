@@ -27,7 +27,8 @@ function realWorld(
     },
   }
   const world = createWorld({
-    sandbox, ...(clock && { clock }), config: { extensions: { sample: { compartments: concurrency, ...(limits && { limits }) } } },
+    sandbox, ...(clock && { clock }),
+    config: { extensions: { sample: { compartments: concurrency, ...(limits && { limits }) } } },
     extensions: [{ readFiles: async () => new Map([['index.js', new TextEncoder().encode(code)]]), ...sketch }],
   })
   onTestFinished(async () => {
@@ -56,8 +57,12 @@ describe('more concurrent calls than an extension may run', () => {
   test('all run, each at its first attempt', async () => {
     const { host } = realWorld(COUNTING, { tools: { echo: ACTS } })
     const session = await host.openSession({ mode: 'yolo' })
-    const outcomes = await Promise.all(Array.from({ length: 256 }, (_, n) => session.call({ id: `c${n}`, name: 'echo', arguments: { together: 64 } })))
-    expect(new Set(outcomes.map((outcome) => `${verdictOf(outcome)} ${attemptOf(outcome)}`))).toEqual(new Set(['output 1']))
+    const outcomes = await Promise.all(
+      Array.from({ length: 256 }, (_, n) => session.call({ id: `c${n}`, name: 'echo', arguments: { together: 64 } })),
+    )
+    expect(new Set(outcomes.map((outcome) => `${verdictOf(outcome)} ${attemptOf(outcome)}`))).toEqual(
+      new Set(['output 1']),
+    )
     expect(Math.max(...outcomes.map((outcome) => outcome.type === 'output' ? outcome.data as number : 0))).toBe(64)
   })
 
@@ -65,13 +70,16 @@ describe('more concurrent calls than an extension may run', () => {
     const clock = new ManualClock()
     const { host, eventsOf } = realWorld(COUNTING, { tools: { echo: ACTS } }, { limits: { concurrentCalls: 1 }, clock })
     const session = await host.openSession({ mode: 'yolo' })
-    const call = (id: string, timeoutMs: number, hang: boolean) => session.call({ id, name: 'echo', arguments: { hang } }, { timeoutMs })
+    const call = (id: string, timeoutMs: number, hang: boolean) =>
+      session.call({ id, name: 'echo', arguments: { hang } }, { timeoutMs })
     await call('warm', 600_000, false)
     const giveUp = new AbortController()
     const hanging = session.call({ id: 'hangs', name: 'echo', arguments: { hang: true } }, { signal: giveUp.signal })
     const waiting = Array.from({ length: 16 }, (_, n) => call(`waits${n}`, 50, false))
     const full = await call('full', 600_000, false)
-    expect(full).toMatchObject({ error: { code: 'TooManyCalls', data: { limit: 'concurrentCalls' } }, metadata: { attempt: 0 } })
+    expect(full).toMatchObject({
+      error: { code: 'TooManyCalls', data: { limit: 'concurrentCalls' } }, metadata: { attempt: 0 },
+    })
     await clock.advance(50)
     expect(new Set((await Promise.all(waiting)).map(verdictOf))).toEqual(new Set(['ExecutionTimeout']))
     giveUp.abort()
@@ -90,7 +98,9 @@ describe('more concurrent calls than an extension may run', () => {
     const { host } = realWorld(ORDER, { tools: { echo: ACTS } }, { limits: { concurrentCalls: 1 } })
     const [greedy, modest] = await Promise.all([host.openSession({ mode: 'yolo' }), host.openSession({ mode: 'yolo' })])
     await greedy.call({ id: 'warm', name: 'echo', arguments: { name: 'warm' } })
-    const all = Array.from({ length: 10 }, (_, n) => greedy.call({ id: `g${n}`, name: 'echo', arguments: { name: `g${n}` } }))
+    const all = Array.from({ length: 10 }, (_, n) =>
+      greedy.call({ id: `g${n}`, name: 'echo', arguments: { name: `g${n}` } }),
+    )
     const one = await modest.call({ id: 'm', name: 'echo', arguments: { name: 'm' } })
     expect(one).toMatchObject({ data: ['warm', 'g0', 'g1', 'm'] })
     expect((await Promise.all(all)).map(verdictOf)).toEqual(Array.from({ length: 10 }, () => 'output'))
@@ -105,7 +115,9 @@ describe('more concurrent calls than an extension may run', () => {
     const requires = { net: { hosts: ['example.com'] }, capabilities: ['tools.call' as const] }
     const { host } = realWorld(NESTING, { tools: { outer: { requires } } }, { limits: { concurrentCalls: 2 } })
     const session = await host.openSession({ mode: 'yolo' })
-    const outcomes = await Promise.all([1, 2, 3].map((n) => session.call({ id: `c${n}`, name: 'outer', arguments: { depth: 2 } })))
+    const outcomes = await Promise.all(
+      [1, 2, 3].map((n) => session.call({ id: `c${n}`, name: 'outer', arguments: { depth: 2 } })),
+    )
     expect(outcomes).toMatchObject(outcomes.map(() => ({ type: 'output', data: ['output', 'output', 'output'] })))
   })
 })
@@ -115,7 +127,12 @@ const BURST = thoroughly(2_200, 10_000)
 describe(`a burst of ${BURST} calls of one session`, () => {
   const RUN = 'export default { tools: { echo: { execute: ({ n }) => n } } }'
   const burst = Array.from({ length: BURST }, (_, n) => ({ id: `c${n}`, name: 'echo', arguments: { n } }))
-  const count = (words: readonly string[]) => Object.fromEntries(Map.groupBy(words, (word) => word).entries().map(([word, all]) => [word, all.length]))
+  const count = (words: readonly string[]) =>
+    Object.fromEntries(
+      Map.groupBy(words, (word) => word)
+        .entries()
+        .map(([word, all]) => [word, all.length]),
+    )
   const ADMITTED = 64 + 16 * 64
 
   test('callAll runs every one of them', async () => {
@@ -131,7 +148,9 @@ describe(`a burst of ${BURST} calls of one session`, () => {
     const session = await host.openSession({ mode: 'yolo' })
     const cancel = new AbortController()
     host.on(() => cancel.abort(), ['ToolInvocationStarted'])
-    const outcomes = await session.callAll(burst.slice(0, 3).map((call) => ({ ...call, arguments: { hang: true } })), { signal: cancel.signal })
+    const outcomes = await session.callAll(
+      burst.slice(0, 3).map((call) => ({ ...call, arguments: { hang: true } })), { signal: cancel.signal },
+    )
     expect(outcomes.map(verdictOf)).toEqual(['ToolCancelled', 'ToolCancelled', 'ToolCancelled'])
     expect(eventsOf('ToolInvocationStarted')).toHaveLength(1)
     expect((await session.callAll(burst.slice(0, 3))).map(verdictOf)).toEqual(['output', 'output', 'output'])
@@ -141,11 +160,16 @@ describe(`a burst of ${BURST} calls of one session`, () => {
     const { host, eventsOf } = realWorld(RUN, { tools: { echo: ACTS } })
     const session = await host.openSession({ mode: 'yolo' })
     // What would be invalid is not even read.
-    const outcomes = await Promise.all(burst.map((call, n) => session.call(n < ADMITTED ? call : { ...call, arguments: 'none' })))
+    const outcomes = await Promise.all(
+      burst.map((call, n) => session.call(n < ADMITTED ? call : { ...call, arguments: 'none' })),
+    )
     expect(count(outcomes.map((outcome) => `${verdictOf(outcome)} ${attemptOf(outcome)}`)))
       .toEqual({ 'output 1': ADMITTED, 'TooManyCalls 0': burst.length - ADMITTED })
     expect(eventsOf('ToolInvocationProposed')).toHaveLength(ADMITTED)
-    const ended = [...eventsOf('ToolInvocationSucceeded'), ...eventsOf('ToolInvocationCancelled'), ...eventsOf('ToolInvocationFailed')]
+    const ended = [
+      ...eventsOf('ToolInvocationSucceeded'), ...eventsOf('ToolInvocationCancelled'),
+      ...eventsOf('ToolInvocationFailed'),
+    ]
     expect([ended.length, new Set(ended.map(({ callId }) => callId)).size]).toEqual([burst.length, burst.length])
     expect(verdictOf(await session.call({ id: 'after', name: 'echo', arguments: {} }))).toBe('output')
   })
@@ -169,7 +193,9 @@ describe('after a crash', () => {
     const meanwhile: Promise<Outcome>[] = []
     let failures = 0
     // At the last failure: a compartment that still runs could get the call and crash with it.
-    world.host.on(({ type }) => { if (type === 'ToolInvocationFailed' && ++failures === concurrency) meanwhile.push(call(false)) })
+    world.host.on(({ type }) => {
+      if (type === 'ToolInvocationFailed' && ++failures === concurrency) meanwhile.push(call(false))
+    })
     const crashed = await Promise.all(Array.from({ length: concurrency }, () => call(true)))
     const next = await call(false)
     expect(new Set(crashed.map(verdictOf))).toEqual(new Set(['CompartmentCrashed']))
@@ -185,6 +211,8 @@ describe('after a crash', () => {
     expect(verdictOf(await call('warm', false))).toBe('output')
     const outcomes = await Promise.all([call('dies', true), call('a', false), call('b', false)])
     expect(outcomes.map(verdictOf)).toEqual(['CompartmentCrashed', 'output', 'output'])
-    expect(world.eventsOf('ToolInvocationStarted').map(({ callId, attempt }) => `${callId} ${attempt}`)).toEqual(['warm 1', 'dies 1', 'a 1', 'b 1'])
+    expect(world.eventsOf('ToolInvocationStarted').map(({ callId, attempt }) => `${callId} ${attempt}`)).toEqual([
+      'warm 1', 'dies 1', 'a 1', 'b 1',
+    ])
   })
 })

@@ -59,7 +59,9 @@ test('what exceeds the limit or cannot be written is missing, and the result say
   const failing = new CallOutput(call('c3'), place({ open }))
   await failing.add('stdout', bytes('a'.repeat(200)))
   expect(await failing.close()).toEqual({})
-  expect(faults.map((thrown) => (thrown as Error).message)).toEqual([expect.stringContaining('sessionSavedBytes'), 'disk full'])
+  expect(faults.map((thrown) => (thrown as Error).message)).toEqual([
+    expect.stringContaining('sessionSavedBytes'), 'disk full',
+  ])
 })
 
 test('a second attempt starts again, and what is not needed is removed', async () => {

@@ -57,6 +57,8 @@ export async function chaosExtension(placement: Placement, version: number) {
     readFiles: async () => new Map([['index.js', bytes]]),
   })
   if (placement !== 'inline') return descriptor
-  const { default: module } = await import(`data:text/javascript,${encodeURIComponent(CODE)}`) as { default: ExtensionModule }
+  const { default: module } = (await import(`data:text/javascript,${encodeURIComponent(CODE)}`)) as {
+    default: ExtensionModule
+  }
   return { ...descriptor, code: { kind: 'module', module } as const }
 }

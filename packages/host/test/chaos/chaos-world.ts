@@ -50,8 +50,12 @@ export class ChaosWorld {
     this.#folder = folder
     this.#store = store
     this.crossings = new Crossings(fault, {
-      kill: () => { this.#killed = killHulls(placement, this.compartments) },
-      closeStore: () => { void store.close() },
+      kill: () => {
+        this.#killed = killHulls(placement, this.compartments)
+      },
+      closeStore: () => {
+        void store.close()
+      },
     })
     this.clock = new ChaosClock(this.crossings)
     const report = (): LoadReport => ({
@@ -86,7 +90,9 @@ export class ChaosWorld {
   }
 
   /** A session with every option, each of which can fail. */
-  openSession(given: Omit<SessionOptions, 'watchdog' | 'guards'> & { readonly watchdog?: CallCheck } = {}): Promise<Session> {
+  openSession(
+    given: Omit<SessionOptions, 'watchdog' | 'guards'> & { readonly watchdog?: CallCheck } = {},
+  ): Promise<Session> {
     const { interactor, watchdog = () => undefined, ...options } = given
     const { crossings } = this
     return this.host.openSession({
@@ -125,7 +131,9 @@ export class ChaosWorld {
   suffers(port: string): boolean {
     const { fault } = this.crossings
     if (fault === undefined) return false
-    return fault.at.startsWith(port) || (port === 'store' && (fault.at.startsWith('notes') || fault.kind === 'close-store'))
+    return (
+      fault.at.startsWith(port) || (port === 'store' && (fault.at.startsWith('notes') || fault.kind === 'close-store'))
+    )
   }
 
   /** Resolves after an event of this type. */

@@ -25,14 +25,18 @@ const TURNS = 20
 const MAX_TRIES = 100
 
 /** Runs one scenario with one fault. */
-export async function play(sandbox: PooledSandbox, placement: Placement, scenario: Scenario, fault?: Fault): Promise<Play> {
+export async function play(
+  sandbox: PooledSandbox, placement: Placement, scenario: Scenario, fault?: Fault,
+): Promise<Play> {
   const noise = listenForNoise()
   const seen: Crossing[] = []
   const world = await ChaosWorld.open(sandbox, placement, fault)
   try {
     await world.host.runWorkflow({ calls: CALLS }, async () => {
       // An operation that is not a call may be rejected.
-      await insist(world, scenario.run(world).catch(() => {}), scenario.name)
+      await insist(
+        world, scenario.run(world).catch(() => {}), scenario.name,
+      )
       seen.push(...world.crossings.seen.splice(0))
       await insist(world, verifyAfter(world, CALLS), 'the host afterwards')
       world.crossings.seen.splice(0)
@@ -47,11 +51,13 @@ export async function play(sandbox: PooledSandbox, placement: Placement, scenari
   } finally {
     await world.dispose()
   }
-  const { crossings: { isStruck }, outcomes } = world
+  const {
+    crossings: { isStruck }, outcomes,
+  } = world
   seen.push(...world.crossings.seen)
   return {
     crossings: seen, struck: isStruck, faults: [...world.faults, ...noise.stop()],
-    verdicts: outcomes.map((outcome) => outcome.type === 'output' ? 'output' : outcome.error.code),
+    verdicts: outcomes.map((outcome) => (outcome.type === 'output' ? 'output' : outcome.error.code)),
   }
 }
 

@@ -71,14 +71,18 @@ function crossedSession(session: CompartmentSession, crossings: Crossings): Comp
       return session.quiet
     },
     lifecycle: crossings.port('compartment.lifecycle', (phase) => session.lifecycle(phase)),
-    call: crossings.port('compartment.call', (invocation) => session.call({
-      callId: invocation.callId, tool: invocation.tool, args: invocation.args, signal: invocation.signal,
-      onProgress: (text) => {
-        const fault = crossings.strike('compartment.progress', ['twice', 'kill', 'close-store'])
-        for (const _ of fault === 'twice' ? [1, 2] : [1]) invocation.onProgress?.(text)
-      },
-    })),
-    deriveApprovalKey: crossings.port('compartment.key', (tool, args, signal) => session.deriveApprovalKey(tool, args, signal)),
+    call: crossings.port('compartment.call', (invocation) =>
+      session.call({
+        callId: invocation.callId, tool: invocation.tool, args: invocation.args, signal: invocation.signal,
+        onProgress: (text) => {
+          const fault = crossings.strike('compartment.progress', ['twice', 'kill', 'close-store'])
+          for (const _ of fault === 'twice' ? [1, 2] : [1]) invocation.onProgress?.(text)
+        },
+      }),
+    ),
+    deriveApprovalKey: crossings.port('compartment.key', (tool, args, signal) =>
+      session.deriveApprovalKey(tool, args, signal),
+    ),
     migrateState: crossings.port('compartment.migrate', (stored, signal) => session.migrateState(stored, signal)),
     close: crossings.port('compartment.close', (reason) => session.close(reason)),
   }

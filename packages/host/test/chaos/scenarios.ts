@@ -11,8 +11,11 @@ export interface Scenario {
 }
 
 const answering = (value: Json): Interactor => ({ interact: async () => ({ status: 'accepted', value }) })
-const scenario = (name: string, expected: readonly string[], run: Scenario['run']): Scenario => ({ name, expected, run })
-const calls = (world: ChaosWorld, names: readonly string[]) => names.map((name) => ({ id: world.nextId(), name, arguments: {} }))
+const scenario = (name: string, expected: readonly string[], run: Scenario['run']): Scenario => ({
+  name, expected, run,
+})
+const calls = (world: ChaosWorld, names: readonly string[]) =>
+  names.map((name) => ({ id: world.nextId(), name, arguments: {} }))
 
 export const SCENARIOS: readonly Scenario[] = [
   scenario('allowed', ['output'], async (world) => {
@@ -39,13 +42,17 @@ export const SCENARIOS: readonly Scenario[] = [
   }),
   scenario('granted by the stage of a workflow', ['output', 'output'], async (world) => {
     const stage = { stageExecutionId: 's1', name: 'plan', attempt: 1, allowedTools: ['long'] }
-    const session = await world.openSession({ stateMachine: { id: 'flow', stage: () => stage }, interactor: answering(true) })
+    const session = await world.openSession({
+      stateMachine: { id: 'flow', stage: () => stage }, interactor: answering(true),
+    })
     for (const name of ['long', 'echo']) await world.call(session, name)
   }),
   scenario('with other arguments than it came with', ['output'], async (world) => {
     const watchdog: CallCheck = ({ args: { key } }) =>
       key === 'k' ? { action: 'change', arguments: { key: 'l' }, reason: 'it is better' } : undefined
-    await world.call(await world.openSession({ watchdog, interactor: answering({ decision: 'once' }) }), 'echo', { key: 'k' })
+    await world.call(await world.openSession({ watchdog, interactor: answering({ decision: 'once' }) }), 'echo', {
+      key: 'k',
+    })
   }),
   scenario('tried again', ['output'], async (world) => {
     await world.call(await world.openSession(), 'busy', { token: crypto.randomUUID() })
@@ -98,7 +105,11 @@ export const SCENARIOS: readonly Scenario[] = [
   }),
 ]
 
-async function all(world: ChaosWorld, session: Session, names: readonly string[], options: Parameters<Session['callAll']>[1]) {
-  const outcomes = await world.unfailing(session.callAll(calls(world, names), { signal: world.cancel.signal, ...options }))
+async function all(
+  world: ChaosWorld, session: Session, names: readonly string[], options: Parameters<Session['callAll']>[1],
+) {
+  const outcomes = await world.unfailing(
+    session.callAll(calls(world, names), { signal: world.cancel.signal, ...options }),
+  )
   for (const outcome of outcomes) world.settled(outcome)
 }

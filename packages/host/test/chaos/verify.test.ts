@@ -11,16 +11,39 @@ const isSuccess = ({ type }: BulkheadEvent): boolean => type === 'ToolInvocation
 type Tampering = readonly [what: string, complaint: RegExp, tamper: (world: ChaosWorld) => void]
 
 const TAMPERED: readonly Tampering[] = [
-  ['a second end', /was begun 1 times and ended/, ({ events }) => { events.push(events.find(isSuccess)!) }],
-  ['a missing end', /was begun 1 times and ended: $/, ({ events }) => { events.splice(events.findIndex(isSuccess), 1) }],
-  ['a timer that is left', /1 timers are left/, ({ clock }) => { clock.after(3_600_000, () => {}) }],
+  [
+    'a second end', /was begun 1 times and ended/,
+    ({ events }) => {
+      events.push(events.find(isSuccess)!)
+    },
+  ],
+  [
+    'a missing end', /was begun 1 times and ended: $/,
+    ({ events }) => {
+      events.splice(events.findIndex(isSuccess), 1)
+    },
+  ],
+  [
+    'a timer that is left', /1 timers are left/,
+    ({ clock }) => {
+      clock.after(3_600_000, () => {})
+    },
+  ],
   ['a changed record', /the audit is broken at/, ({ file }) => change(file, `UPDATE audit SET record = '{}'`)],
-  ['a lost record', /not on record, and not reported/, ({ file }) => change(file, 'DELETE FROM audit; DELETE FROM audit_end')],
-  ['a call that stays open', /open in the journal/, ({ file }) =>
-    change(file, `INSERT INTO entry VALUES ('call', 'a/1', '{"callId":"c1"}')`)],
-  ['an outcome that is none', /no outcome/, ({ outcomes }) => {
-    outcomes.push({ type: 'error', error: { code: 'Odd' }, metadata: { call_id: 'odd' } } as never)
-  }],
+  [
+    'a lost record', /not on record, and not reported/,
+    ({ file }) => change(file, 'DELETE FROM audit; DELETE FROM audit_end'),
+  ],
+  [
+    'a call that stays open', /open in the journal/,
+    ({ file }) => change(file, `INSERT INTO entry VALUES ('call', 'a/1', '{"callId":"c1"}')`),
+  ],
+  [
+    'an outcome that is none', /no outcome/,
+    ({ outcomes }) => {
+      outcomes.push({ type: 'error', error: { code: 'Odd' }, metadata: { call_id: 'odd' } } as never)
+    },
+  ],
 ]
 
 function change(file: string, statement: string): void {

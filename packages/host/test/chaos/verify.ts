@@ -3,10 +3,13 @@ import { verifyAudit } from '@bulkhead/store'
 import { callsIn } from '../../src/records/journal-file.ts'
 import type { ChaosWorld } from './chaos-world.ts'
 
-type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>
+type EndEvent =
+  EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>
 
 const isEnd = (event: BulkheadEvent): event is EndEvent =>
-  event.type === 'ToolInvocationSucceeded' || event.type === 'ToolInvocationFailed' || event.type === 'ToolInvocationCancelled'
+  event.type === 'ToolInvocationSucceeded'
+  || event.type === 'ToolInvocationFailed'
+  || event.type === 'ToolInvocationCancelled'
 
 /** The host answers, and the budget was used for the calls that ran, no more and no less. */
 export async function verifyAfter(world: ChaosWorld, budget: number): Promise<void> {
@@ -41,7 +44,8 @@ export async function verifyLeft(world: ChaosWorld): Promise<void> {
     // proposed.
     const known = outcomes.filter(({ metadata }) => call.startsWith(`${metadata.call_id} `)).length
     const due = Math.max(proposals.get(call)?.length ?? 1, known)
-    if (found.length !== due) faults.push(`${call} was begun ${due} times and ended: ${found.map(({ type }) => type).join(', ')}`)
+    if (found.length !== due)
+      faults.push(`${call} was begun ${due} times and ended: ${found.map(({ type }) => type).join(', ')}`)
   }
   if (clock.pending > 0) faults.push(`${clock.pending} timers are left`)
   const keeps = KEEPS.some((port) => world.suffers(port))
@@ -77,7 +81,8 @@ async function openCalls(store: Store): Promise<readonly string[]> {
   return [...records, ...notes.flatMap(callsIn).map((call) => JSON.stringify(call))]
 }
 
-const callOf = ({ sessionId, callId }: Pick<EndEvent, 'sessionId' | 'callId'>): string => `${callId} in ${sessionId.slice(0, 8)}`
+const callOf = ({ sessionId, callId }: Pick<EndEvent, 'sessionId' | 'callId'>): string =>
+  `${callId} in ${sessionId.slice(0, 8)}`
 
 const verdictOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 

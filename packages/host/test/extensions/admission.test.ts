@@ -3,9 +3,11 @@ import { expect, test } from 'vitest'
 import { Admission, type AdmittedCalls } from '../../src/extensions/admission.ts'
 import { flush } from '../twin/clock.ts'
 
-const admission = (concurrentCalls: number, compartments = 1) => new Admission('sample', {
-  limits: { ...DEFAULT_LIMITS, concurrentCalls }, compartments, placement: 'process', config: {}, activation: 'first-call',
-})
+const admission = (concurrentCalls: number, compartments = 1) =>
+  new Admission('sample', {
+    limits: { ...DEFAULT_LIMITS, concurrentCalls }, compartments, placement: 'process', config: {},
+    activation: 'first-call',
+  })
 const NEVER = new AbortController().signal
 
 /** Whether a paced call has entered. */
@@ -16,11 +18,15 @@ async function hasEntered(call: AdmittedCalls | Promise<unknown>): Promise<boole
   return entered
 }
 
-test.each([[1, 1, 17], [2, 3, 102]])('%i calls in each of %i compartments: each session may have %i', (slots, compartments, most) => {
+test.each([
+  [1, 1, 17], [2, 3, 102],
+])('%i calls in each of %i compartments: each session may have %i', (slots, compartments, most) => {
   const tool = admission(slots, compartments)
   const [one, other] = [{}, {}]
   const calls = Array.from({ length: most }, () => tool.admit(one))
-  expect(() => tool.admit(one)).toThrow(expect.objectContaining({ code: 'TooManyCalls', data: { limit: 'concurrentCalls' } }))
+  expect(() => tool.admit(one)).toThrow(
+    expect.objectContaining({ code: 'TooManyCalls', data: { limit: 'concurrentCalls' } }),
+  )
   expect(tool.admit(other).count).toBe(1)
   calls[0]!.leave()
   expect(tool.admit(one).count).toBe(most)

@@ -47,18 +47,21 @@ test('a value that violates the schema is not written', async () => {
   expect(await read()).toMatchObject({ data: { n: 1 } })
 })
 
-test.each(['project', 'global'] as const)('the slot of another extension, layer or project is not accessible', async (layer) => {
-  const store = new MemoryStore()
-  await (await opened(store)).write({ n: 1 })
-  expect(await (await opened(store, { id: 'other', layer })).read()).toMatchObject({ data: null })
-  if (layer === 'project') {
-    const mine = await opened(store, { layer })
-    expect(await mine.read()).toMatchObject({ data: null })
-    await mine.write({ n: 2 })
-    expect(await (await opened(store, { layer }, '/elsewhere')).read()).toMatchObject({ data: null })
-    expect(await (await opened(store, { layer })).read()).toMatchObject({ data: { n: 2 } })
-  }
-})
+test.each(['project', 'global'] as const)(
+  'the slot of another extension, layer or project is not accessible',
+  async (layer) => {
+    const store = new MemoryStore()
+    await (await opened(store)).write({ n: 1 })
+    expect(await (await opened(store, { id: 'other', layer })).read()).toMatchObject({ data: null })
+    if (layer === 'project') {
+      const mine = await opened(store, { layer })
+      expect(await mine.read()).toMatchObject({ data: null })
+      await mine.write({ n: 2 })
+      expect(await (await opened(store, { layer }, '/elsewhere')).read()).toMatchObject({ data: null })
+      expect(await (await opened(store, { layer })).read()).toMatchObject({ data: { n: 2 } })
+    }
+  },
+)
 
 describe('state of another version', () => {
   const stored = async () => {
@@ -116,7 +119,9 @@ describe('state of another version', () => {
       },
     }
     const later = await opened(store, changes)
-    expect(await Promise.all([later.read(), later.read()])).toMatchObject([{ data: { count: 1 } }, { data: { count: 1 } }])
+    expect(await Promise.all([later.read(), later.read()])).toMatchObject([
+      { data: { count: 1 } }, { data: { count: 1 } },
+    ])
     expect(await (await opened(store, changes)).read()).toMatchObject({ data: { count: 1 } })
     expect(asked).toEqual([{ slotVersion: '1', data: { n: 1 } }])
     expect(later.world.eventsOf('StateSlotDrift')).toMatchObject(drift('migrate'))

@@ -178,7 +178,9 @@ export class Model {
   #alive(): readonly OpenCall[] {
     const served = [...this.#served].map(([kind, generation]) => ({ kind, generation }))
     // A turn does not keep an extension that it would not call.
-    const known = [...this.#turn ?? []].filter(([kind]) => kind !== 'in-turn').map(([kind, generation]) => ({ kind, generation }))
+    const known = [...(this.#turn ?? [])]
+      .filter(([kind]) => kind !== 'in-turn')
+      .map(([kind, generation]) => ({ kind, generation }))
     return [...served, ...known, ...this.#open.values()]
   }
 }

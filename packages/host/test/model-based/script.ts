@@ -16,12 +16,21 @@ const often = (value: boolean) => fc.constantFrom(value, value, value, !value)
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant('call' as const), kind }) },
   // A running call of a single-instance extension delays its successor. Another test covers that.
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('begin' as const), kind: fc.constantFrom('plain', 'never', 'in-turn') }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('begin' as const), kind: fc.constantFrom('plain', 'never', 'in-turn') }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('crash', 'remove', 'disable'), kind }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('edit' as const), kind, startFails: often(false), takenIn: often(true) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('edit' as const), kind, startFails: often(false), takenIn: often(true) }),
+  },
   { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('finish', 'beginTurn', 'endTurn', 'reload', 'reload') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('switch', 'close') }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(500, 5_000, 60_000, 200_000) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(500, 5_000, 60_000, 200_000) }),
+  },
 )
 
 const next = (disk: Model['disk'], id: Kind): number => disk[id].version + 1
@@ -54,7 +63,9 @@ async function perform(model: Model, subject: Subject, taken: Step): Promise<voi
       break
     }
     case 'edit':
-      model.disk[taken.kind] = { version: next(model.disk, taken.kind), startFails: taken.startFails, isThere: true, isEnabled: true }
+      model.disk[taken.kind] = {
+        version: next(model.disk, taken.kind), startFails: taken.startFails, isThere: true, isEnabled: true,
+      }
       subject.find()
       if (taken.takenIn) await perform(model, subject, { do: 'reload' })
       break
@@ -80,7 +91,9 @@ async function perform(model: Model, subject: Subject, taken: Step): Promise<voi
       const expected = model.finish()
       model.endTurn()
       await subject.endTurn()
-      await subject.eventually(() => { for (const [id, verdict] of expected) expect(subject.verdict(id)).toBe(verdict) })
+      await subject.eventually(() => {
+        for (const [id, verdict] of expected) expect(subject.verdict(id)).toBe(verdict)
+      })
       break
     }
     case 'switch':
@@ -104,7 +117,8 @@ async function close(model: Model, subject: Subject): Promise<void> {
   for (const id of cancelled) expect(subject.verdict(id)).toBe('HostClosed')
 }
 
-const isInTable = (from: LifecycleState, to: LifecycleState): boolean => Object.values(LIFECYCLE[from]).includes(to as never)
+const isInTable = (from: LifecycleState, to: LifecycleState): boolean =>
+  Object.values(LIFECYCLE[from]).includes(to as never)
 
 /** After every step subject and model agree; in the end nothing is lost, left over or outside the table. */
 export async function play(steps: readonly Step[], model: Model, subject: Subject): Promise<void> {

@@ -55,7 +55,9 @@ export class Subject {
   constructor(model: Model, compartments: Compartments) {
     this.#model = model
     this.#compartments = compartments
-    this.#world = createWorld({ clock: this.#clock, drainMs: 100, extensions: this.#sketches(), sandbox: compartments.sandbox, store: this.#store })
+    this.#world = createWorld({
+      clock: this.#clock, drainMs: 100, extensions: this.#sketches(), sandbox: compartments.sandbox, store: this.#store,
+    })
     this.#world.host.on((event) => {
       if (event.type === 'ToolInvocationProgress') this.#calls[Number(event.callId.slice(1))]!.hangs.resolve()
     })
@@ -149,7 +151,9 @@ export class Subject {
   /** A jump of the clock would make real compartments late. */
   get starting(): readonly string[] {
     const states = new Map(this.changes.map(({ extensionId, generation, to }) => [`${extensionId} ${generation}`, to]))
-    return [...states].flatMap(([extension, state]) => state === 'initialising' || state === 'loaded' || state === 'activating' ? [extension] : [])
+    return [...states].flatMap(([extension, state]) =>
+      state === 'initialising' || state === 'loaded' || state === 'activating' ? [extension] : [],
+    )
   }
 
   get alive(): number {

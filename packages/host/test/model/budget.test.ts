@@ -39,7 +39,9 @@ test('usage beyond the reservation counts for each budget', () => {
   const held = jointBudget(both).reserve(2)
   if (held instanceof BulkheadError) throw held
   held.settle(8)
-  expect(both.flatMap((budget) => [codeOf(budget.reserve(3)), codeOf(budget.reserve(2))])).toEqual(['BudgetExhausted', 'reserved', 'BudgetExhausted', 'reserved'])
+  expect(both.flatMap((budget) => [codeOf(budget.reserve(3)), codeOf(budget.reserve(2))])).toEqual([
+    'BudgetExhausted', 'reserved', 'BudgetExhausted', 'reserved',
+  ])
 })
 
 test('without limits everything fits', () => {

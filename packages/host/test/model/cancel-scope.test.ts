@@ -41,7 +41,9 @@ test('refuse cancels later children only, and ended children are removed', () =>
   const [running, over] = [scope.begin(), scope.begin()]
   over.end()
   scope.refuse(reason('too late'))
-  expect([running.reason, scope.begin().reason?.message, running.begin().reason?.message]).toEqual([undefined, 'too late', 'too late'])
+  expect([running.reason, scope.begin().reason?.message, running.begin().reason?.message]).toEqual([
+    undefined, 'too late', 'too late',
+  ])
   scope.cancel(reason('end'))
   expect([running.reason?.message, over.reason]).toEqual(['end', undefined])
 })

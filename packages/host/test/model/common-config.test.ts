@@ -4,36 +4,55 @@ import { expect, it } from 'vitest'
 import { createWorld } from '../twin/world.ts'
 
 const SCHEMA = { type: 'object', additionalProperties: false, properties: { units: { type: 'string' } } }
-const OWN = { ...SCHEMA, properties: { ...SCHEMA.properties, enabled: { type: 'boolean' }, timeoutMs: { type: 'integer' } } }
+const OWN = {
+  ...SCHEMA, properties: { ...SCHEMA.properties, enabled: { type: 'boolean' }, timeoutMs: { type: 'integer' } },
+}
 
 const NEVER = () => new Promise(() => {})
 
-const worldOf = (config: ConfigFile, configSchema: JsonObject = SCHEMA) => createWorld({
-  extensions: [{ id: 'weather', configSchema, tools: { forecast: { timeoutMs: 70, execute: NEVER }, tides: { timeoutMs: 70, execute: NEVER } } }], config,
-})
+const worldOf = (config: ConfigFile, configSchema: JsonObject = SCHEMA) =>
+  createWorld({
+    extensions: [
+      {
+        id: 'weather', configSchema,
+        tools: { forecast: { timeoutMs: 70, execute: NEVER }, tides: { timeoutMs: 70, execute: NEVER } },
+      },
+    ],
+    config,
+  })
 
 const deadlines = async (host: ReturnType<typeof worldOf>['host']): Promise<unknown> => {
   const session = await host.openSession({ mode: 'yolo' })
-  const outcomes = await Promise.all(['forecast', 'tides'].map((name) => session.call({ id: name, name, arguments: {} })))
+  const outcomes = await Promise.all(
+    ['forecast', 'tides'].map((name) => session.call({ id: name, name, arguments: {} })),
+  )
   return outcomes.map((outcome) => outcome.type === 'error' ? /\d+ ms/.exec(outcome.error_text)?.[0] : outcome)
 }
 
 it('`enabled: false` of an extension disables its tools, unless a tool has its own setting', async () => {
-  const { host } = worldOf({ extensions: { weather: { config: { enabled: false, units: 'metric' } } }, tools: { tides: { enabled: true } } })
+  const { host } = worldOf({
+    extensions: { weather: { config: { enabled: false, units: 'metric' } } }, tools: { tides: { enabled: true } },
+  })
   expect(host.diagnostics).toEqual([])
   expect(host.tools().map(({ name }) => name)).toEqual(['tides'])
   const session = await host.openSession({ mode: 'yolo' })
-  expect(await session.call({ id: 'c', name: 'forecast', arguments: {} })).toMatchObject({ error: { code: 'ToolsDisabled' } })
+  expect(await session.call({ id: 'c', name: 'forecast', arguments: {} })).toMatchObject({
+    error: { code: 'ToolsDisabled' },
+  })
 })
 
 it('`timeoutMs` of an extension is the deadline of its tools, unless a tool has its own', async () => {
-  const { host } = worldOf({ extensions: { weather: { config: { timeoutMs: 30 } } }, tools: { tides: { timeoutMs: 20 } } })
+  const { host } = worldOf({
+    extensions: { weather: { config: { timeoutMs: 30 } } }, tools: { tides: { timeoutMs: 20 } },
+  })
   expect(await deadlines(host)).toEqual(['30 ms', '20 ms'])
 })
 
 it('the extension does not get these keys, unless it declares them', async () => {
   const configOf = async (configSchema: JsonObject): Promise<unknown> => {
-    const world = worldOf({ extensions: { weather: { config: { enabled: true, timeoutMs: 3_000, units: 'metric' } } } }, configSchema)
+    const world = worldOf(
+      { extensions: { weather: { config: { enabled: true, timeoutMs: 3_000, units: 'metric' } } } }, configSchema,
+    )
     const session = await world.host.openSession({ mode: 'yolo' })
     await session.call({ id: 'c', name: 'forecast', arguments: {} })
     return world.compartment('weather').request.config

@@ -29,7 +29,10 @@ test('third-party code never runs inline, also with an unchecked configuration',
 })
 
 test('limits of the extension override those of the host and the defaults', () => {
-  const { limits } = arranged({}, { limits: { heapMb: 1, phaseMs: 2 }, extensions: { sample: { limits: { heapMb: 3 } } } })
+  const { limits } = arranged(
+    {},
+    { limits: { heapMb: 1, phaseMs: 2 }, extensions: { sample: { limits: { heapMb: 3 } } } },
+  )
   expect(limits).toEqual({ ...DEFAULT_LIMITS, heapMb: 3, phaseMs: 2 })
 })
 
@@ -52,7 +55,8 @@ test('the configuration overrides the activation of the manifest', () => {
   expect(arranged({}).activation).toBe('first-call')
   expect(arranged({ discoveryRules: { activation: 'eager' } }).activation).toBe('eager')
   expect(
-    arranged({ discoveryRules: { activation: 'eager' } }, { extensions: { sample: { activation: 'first-call' } } }).activation,
+    arranged({ discoveryRules: { activation: 'eager' } }, { extensions: { sample: { activation: 'first-call' } } })
+      .activation,
   ).toBe('first-call')
 })
 

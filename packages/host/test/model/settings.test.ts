@@ -21,8 +21,13 @@ test('rules have the author and the path they were written in', () => {
 test('invalid rules do not change the paths of later ones', () => {
   const rule = (permission: string) => ({ permission, pattern: '*', action: 'deny' }) as const
   const omitted = ['/rules/3', '/rules/0', '/allowlist/1', '/rules/1']
-  const { rules } = new Settings({ merged: {}, layers: [{ layer: 'global', location: 'g', config: { rules: [rule('a'), rule('b')] }, omitted }] })
-  expect(rules.map(({ permission, source }) => [permission, source])).toEqual([['a', 'g#/rules/2'], ['b', 'g#/rules/4']])
+  const { rules } = new Settings({
+    merged: {},
+    layers: [{ layer: 'global', location: 'g', config: { rules: [rule('a'), rule('b')] }, omitted }],
+  })
+  expect(rules.map(({ permission, source }) => [permission, source])).toEqual([
+    ['a', 'g#/rules/2'], ['b', 'g#/rules/4'],
+  ])
 })
 
 test('the flag of a role overrides the general flag', () => {

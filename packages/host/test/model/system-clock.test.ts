@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { SystemClock, systemClock } from '../../src/model/system-clock.ts'
 
-const wait = (ms: number) => new Promise<number>((resolve) => systemClock.after(ms, () => resolve(systemClock.monotonic())))
+const wait = (ms: number) =>
+  new Promise<number>((resolve) => systemClock.after(ms, () => resolve(systemClock.monotonic())))
 
 test('no timer fires early, with any number of them', async () => {
   const began = systemClock.monotonic()

@@ -10,7 +10,10 @@ test('a name that other products use for a tool is reported wherever the configu
     extensions: [{ layer: 'bundled', tools: TOOLS }],
     config: {
       mode: 'allowlist',
-      rules: [{ permission: 'read_file', pattern: '*', action: 'deny' }, { permission: 'mcp:ship.track', pattern: '*', action: 'deny' }],
+      rules: [
+        { permission: 'read_file', pattern: '*', action: 'deny' },
+        { permission: 'mcp:ship.track', pattern: '*', action: 'deny' },
+      ],
       tools: { read_file: { enabled: false } }, allowlist: ['read_file:docs/*'], roles: { allow_read_file: false },
     },
   })
@@ -24,18 +27,32 @@ test('a name that other products use for a tool is reported wherever the configu
 })
 
 test('the path is the written one, also after invalid entries', () => {
-  const config = { rules: [{ permission: 'read_file', pattern: '*', action: 'deny' as const }], allowlist: ['read_file'] }
+  const config = {
+    rules: [{ permission: 'read_file', pattern: '*', action: 'deny' as const }], allowlist: ['read_file'],
+  }
   const nothing = new Set<string>()
-  const known = { offered: new Set(['read']), tools: new Set(['read']), extensions: nothing, servers: nothing, sources: nothing, roles: nothing }
+  const known = {
+    offered: new Set(['read']), tools: new Set(['read']), extensions: nothing, servers: nothing, sources: nothing,
+    roles: nothing,
+  }
   const found = unknownNames([{ layer: 'global', location: 'g', config, omitted: ['/rules/0', '/allowlist/0'] }], known)
   expect(found.map(({ path }) => path)).toEqual(['/rules/1/permission', '/allowlist/1'])
 })
 
 test('the options of open sessions are checked too', async () => {
   const { host } = createWorld({ extensions: [{ layer: 'bundled', tools: TOOLS }] })
-  const session = await host.openSession({ rules: [{ permission: 'read_file', pattern: '*', action: 'deny' }], roles: { allow_read_file: false } })
-  const subagent = await session.openSubagent({ rules: [{ permission: 'fs.write', pattern: '*', action: 'deny' }, { permission: 'read_file', pattern: '*', action: 'deny' }] })
-  expect(host.diagnostics.map(({ severity, location, path, cure }) => `${severity} ${location} ${path} ${cure}`)).toEqual([
+  const session = await host.openSession({
+    rules: [{ permission: 'read_file', pattern: '*', action: 'deny' }], roles: { allow_read_file: false },
+  })
+  const subagent = await session.openSubagent({
+    rules: [
+      { permission: 'fs.write', pattern: '*', action: 'deny' },
+      { permission: 'read_file', pattern: '*', action: 'deny' },
+    ],
+  })
+  expect(
+    host.diagnostics.map(({ severity, location, path, cure }) => `${severity} ${location} ${path} ${cure}`),
+  ).toEqual([
     `warning session ${session.id} /rules/0/permission Name "read".`,
     `warning session ${session.id} /roles/allow_read_file Name "read".`,
     `warning session ${subagent.id} /rules/1/permission Name "read".`,
@@ -48,7 +65,11 @@ test('a session that selects an unknown tool is reported, until the tool exists'
   const { host } = createWorld({ extensions: [{ layer: 'bundled', tools: TOOLS }] })
   const session = await host.openSession({ tools: ['read', 'read_file', 'ship', 're*', 'serach', 'sail*'] })
   const subagent = await session.openSubagent({ tools: ['sail'] })
-  expect(host.diagnostics.map(({ severity, location, path, message, cure }) => `${severity} ${location} ${path} ${message} ${cure}`)).toEqual([
+  expect(
+    host.diagnostics.map(
+      ({ severity, location, path, message, cure }) => `${severity} ${location} ${path} ${message} ${cure}`,
+    ),
+  ).toEqual([
     `warning session ${session.id} /tools/4 No tool is called "serach" here, so the session is offered none for it. Did you mean "search"?`,
     `warning session ${session.id} /tools/5 No tool is called "sail*" here, so the session is offered none for it. Name it as \`host.tools()\` does.`,
     `warning session ${subagent.id} /tools/0 No tool is called "sail" here, so the session is offered none for it. Name it as \`host.tools()\` does.`,
@@ -56,7 +77,9 @@ test('a session that selects an unknown tool is reported, until the tool exists'
   expect([session, subagent].map((each) => each.tools().map(({ name }) => name))).toEqual([['read', 'ship_track'], []])
   await host.register([sketchExtension({ id: 'ship', tools: { sail: {} } }).descriptor])
   expect(host.diagnostics.map(({ path }) => path)).toEqual(['/tools/4'])
-  expect([session, subagent].map((each) => each.tools().map(({ name }) => name))).toEqual([['read', 'sail', 'ship_track'], ['sail']])
+  expect([session, subagent].map((each) => each.tools().map(({ name }) => name))).toEqual([
+    ['read', 'sail', 'ship_track'], ['sail'],
+  ])
 })
 
 test('names of tools, capabilities, servers and disabled tools are not reported', async () => {
@@ -65,12 +88,17 @@ test('names of tools, capabilities, servers and disabled tools are not reported'
       { layer: 'bundled', tools: TOOLS }, { id: 'hidden', tools: { hidden_tool: {} } },
     ],
     config: {
-      rules: ['read', 'search', 're*', 'fs.write', '*', 'ship_sail', 'mcp:ship:sail', 'mcp:ship:*', 'mcp:quiet:anything', 'quiet_tool', 'hidden_tool', 'web_search']
-        .map((permission) => ({ permission, pattern: '*', action: 'ask' as const })),
+      rules: [
+        'read', 'search', 're*', 'fs.write', '*', 'ship_sail', 'mcp:ship:sail', 'mcp:ship:*', 'mcp:quiet:anything',
+        'quiet_tool', 'hidden_tool', 'web_search',
+      ].map((permission) => ({ permission, pattern: '*', action: 'ask' as const })),
       mcp: { ship: { type: 'local', command: ['x'] }, quiet: { type: 'local', command: ['x'] } },
       tools: { search: { timeoutMs: 1_000 }, hidden_tool: { enabled: false }, quiet_tool: {} },
       extensions: { 'hidden': {}, 'mcp-quiet': {} },
-      roles: { allow_read: true, allow_read_agent: true, allow_read_reviewer: false, allow_read_clerk: false, allow_ship_track: true },
+      roles: {
+        allow_read: true, allow_read_agent: true, allow_read_reviewer: false, allow_read_clerk: false,
+        allow_ship_track: true,
+      },
       policy: { identities: { 'hid*': {}, '@acme': {} }, scopes: { hidden: {} } },
     },
   })
@@ -78,7 +106,9 @@ test('names of tools, capabilities, servers and disabled tools are not reported'
   await session.openSubagent({ role: 'clerk' })
   await session.close()
   const { descriptor } = sketchExtension({ id: 'mcp-ship', tools: { ship_sail: {} } })
-  await host.register([{ ...descriptor, server: { kind: 'mcp', name: 'ship', address: 'a', tools: new Map([['ship_sail', 'sail']]) } }])
+  await host.register([
+    { ...descriptor, server: { kind: 'mcp', name: 'ship', address: 'a', tools: new Map([['ship_sail', 'sail']]) } },
+  ])
   expect(host.diagnostics).toEqual([])
 })
 
@@ -87,7 +117,9 @@ test('an unknown name is reported with the nearest one', () => {
     extensions: [{ layer: 'bundled', id: 'weather', tools: { ...TOOLS, bash: {}, write: {} } }],
     config: {
       mode: 'allowlist',
-      rules: ['wrtie', 'net', 'fs.wrtie', 'nothing-like-it', 'mcp:shp:sail', 'x_*'].map((permission) => ({ permission, pattern: '*', action: 'deny' as const })),
+      rules: ['wrtie', 'net', 'fs.wrtie', 'nothing-like-it', 'mcp:shp:sail', 'x_*'].map((permission) => ({
+        permission, pattern: '*', action: 'deny' as const,
+      })),
       tools: { bsh: { enabled: false } }, extensions: { wether: { enabled: false } }, allowlist: ['raed:docs'],
       roles: { allow_bsh: false, allow_bsh_reviewer: false },
       mcp: { ship: { type: 'local', command: ['x'] } },
@@ -144,14 +176,23 @@ test('a pattern that is not one of hosts is reported', () => {
     extensions: [{ layer: 'bundled', tools: TOOLS }],
     config: {
       rules: [
-        ...['api.*', 'https://api.example.com/v1', 'API.example.com', 'net.fetch.'].map((pattern) => of('net.fetch', pattern)), of('net', 'api.*'),
-        ...['*', '**', 'api.example.com', '*.example.com', 'localhost:8080', '[::1]'].map((pattern) => of('net.fetch', pattern)),
+        ...['api.*', 'https://api.example.com/v1', 'API.example.com', 'net.fetch.'].map((pattern) =>
+          of('net.fetch', pattern),
+        ),
+        of('net', 'api.*'),
+        ...['*', '**', 'api.example.com', '*.example.com', 'localhost:8080', '[::1]'].map((pattern) =>
+          of('net.fetch', pattern),
+        ),
         of('read', 'api.*'), of('fs.read', 'api.*'),
       ],
     },
   })
   const cure = 'Write api.example.com, *.example.com for every subdomain, localhost:8080 for a port, or *.'
-  expect(host.diagnostics.filter(({ path }) => path.endsWith('pattern')).map((found) => `${found.path} ${found.message} ${found.cure}`)).toEqual([
+  expect(
+    host.diagnostics
+      .filter(({ path }) => path.endsWith('pattern'))
+      .map((found) => `${found.path} ${found.message} ${found.cure}`),
+  ).toEqual([
     `/rules/0/pattern "api.*" is not a pattern of hosts, so this rule may not apply where it should. ${cure}`,
     `/rules/1/pattern "https://api.example.com/v1" is not a pattern of hosts, so this rule may not apply where it should. Did you mean "api.example.com"? ${cure}`,
     `/rules/2/pattern "API.example.com" is not a pattern of hosts, so this rule may not apply where it should. Did you mean "api.example.com"? ${cure}`,
@@ -168,30 +209,43 @@ describe('a rule for an unknown capability', () => {
     const session = await host.openSession({ mode: 'yolo' })
     const { decision, chain } = await session.explain({ id: 'c', name, arguments: {} })
     const outcome = await session.call({ id: 'c', name, arguments: {} })
-    return [decision, chain.find(({ stage }) => stage === 'rules')?.source, outcome.type === 'error' ? outcome.error.code : 'done']
+    return [
+      decision, chain.find(({ stage }) => stage === 'rules')?.source,
+      outcome.type === 'error' ? outcome.error.code : 'done',
+    ]
   }
   const PLACE = '(/layers/global/config.json#/rules/0)'
 
   it.each([
-    ['net', NET, 'fetcher'], ['net.ftech', NET, 'fetcher'], ['NET.fetch', NET, 'fetcher'], ['fs', FILES, 'scribe'], ['fs.wrtie', FILES, 'scribe'], ['fs.*', FILES, 'scribe'],
+    ['net', NET, 'fetcher'], ['net.ftech', NET, 'fetcher'], ['NET.fetch', NET, 'fetcher'], ['fs', FILES, 'scribe'],
+    ['fs.wrtie', FILES, 'scribe'], ['fs.*', FILES, 'scribe'],
   ])('denies each use of all capabilities with its prefix: %s', async (permission, tools, name) => {
-    expect(await decide({ permission, pattern: '*', action: 'deny' }, tools, name))
-      .toEqual(['allow', `the rule "${permission} *" of ${PLACE.slice(1, -1)}`, 'done'])
+    expect(await decide({ permission, pattern: '*', action: 'deny' }, tools, name)).toEqual([
+      'allow', `the rule "${permission} *" of ${PLACE.slice(1, -1)}`, 'done',
+    ])
   })
 
   it('with its own pattern', async () => {
-    expect(await decide({ permission: 'net', pattern: 'other.example.com', action: 'deny' }, NET, 'fetcher')).toEqual(['allow', undefined, 'done'])
+    expect(await decide({ permission: 'net', pattern: 'other.example.com', action: 'deny' }, NET, 'fetcher')).toEqual([
+      'allow', undefined, 'done',
+    ])
     expect(await decide({ permission: 'net', pattern: 'evil.example.com', action: 'deny' }, NET, 'fetcher'))
       .toEqual(['allow', `the rule "net evil.example.com" of ${PLACE.slice(1, -1)}`, 'done'])
   })
 
   it('does not affect another family, and allows nothing', async () => {
-    expect(await decide({ permission: 'shell', pattern: '*', action: 'deny' }, NET, 'fetcher')).toEqual(['allow', undefined, 'done'])
-    expect(await decide({ permission: 'net', pattern: '*', action: 'allow' }, NET, 'fetcher')).toEqual(['allow', undefined, 'done'])
+    expect(await decide({ permission: 'shell', pattern: '*', action: 'deny' }, NET, 'fetcher')).toEqual([
+      'allow', undefined, 'done',
+    ])
+    expect(await decide({ permission: 'net', pattern: '*', action: 'allow' }, NET, 'fetcher')).toEqual([
+      'allow', undefined, 'done',
+    ])
   })
 
   it('is a rule for a tool if one has the name', async () => {
-    expect(await decide({ permission: 'net', pattern: '*', action: 'deny' }, { ...NET, net: {} }, 'fetcher')).toEqual(['allow', undefined, 'done'])
+    expect(await decide({ permission: 'net', pattern: '*', action: 'deny' }, { ...NET, net: {} }, 'fetcher')).toEqual([
+      'allow', undefined, 'done',
+    ])
     expect(await decide({ permission: 'net', pattern: '*', action: 'deny' }, { ...NET, net: {} }, 'net'))
       .toEqual(['deny', `user rule net * ${PLACE}`, 'RuleDenied'])
   })

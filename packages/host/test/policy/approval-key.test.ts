@@ -48,7 +48,9 @@ test.each<[string, ToolSketch['deriveApprovalKey'] & {}, string]>([
 
 test('a key function that takes too long denies the call, and cancelling does not wait for it', async () => {
   const clock = new ManualClock()
-  const world = createWorld({ clock, extensions: [{ tools: { echo: { deriveApprovalKey: () => new Promise(() => {}) } } }] })
+  const world = createWorld({
+    clock, extensions: [{ tools: { echo: { deriveApprovalKey: () => new Promise(() => {}) } } }],
+  })
   const session = await world.host.openSession({ mode: 'yolo' })
   const slow = session.call({ id: 'c1', name: 'echo', arguments: {} })
   await clock.advance(1_000)

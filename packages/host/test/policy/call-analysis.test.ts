@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
-import { NO_COMMAND_WALLS, type ArgumentsReader, type ArgumentsReading, type CallEffects, type Rule, type RuleAction } from '@bulkhead/contract'
+import {
+  NO_COMMAND_WALLS, type ArgumentsReader, type ArgumentsReading, type CallEffects, type Rule, type RuleAction,
+} from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import type { SessionOptions } from '../../src/index.ts'
 import { ManualClock } from '../twin/clock.ts'
@@ -7,14 +9,22 @@ import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'
 
 const READING: ArgumentsReading = {
-  key: 'first && second', subjects: [{ key: 'first', names: ['first -x'] }, { key: 'second', names: [] }], touches: [], asks: [], denies: [],
+  key: 'first && second',
+  subjects: [
+    { key: 'first', names: ['first -x'] }, { key: 'second', names: [] },
+  ],
+  touches: [], asks: [], denies: [],
 }
 
-async function decide(reading: Partial<ArgumentsReading> | ArgumentsReader, session: SessionOptions = {}, sketch: WorldSketch = {}) {
+async function decide(
+  reading: Partial<ArgumentsReading> | ArgumentsReader, session: SessionOptions = {}, sketch: WorldSketch = {},
+) {
   const reader: ArgumentsReader = typeof reading === 'function' ? reading : () => ({ ...READING, ...reading })
   const approver = new ScriptedApprover('session')
   const tools = { bash: { mode: 'read' as const, deriveApprovalKey: () => 'harmless' } }
-  const world = createWorld({ extensions: [{ layer: 'bundled', inline: true, tools }], argumentsReaders: new Map([['bash', reader]]), ...sketch })
+  const world = createWorld({
+    extensions: [{ layer: 'bundled', inline: true, tools }], argumentsReaders: new Map([['bash', reader]]), ...sketch,
+  })
   const opened = await world.host.openSession({ approver, ...session })
   const call = () => opened.call({ id: 'c1', name: 'bash', arguments: { command: 'x' } })
   const { later } = await opened.explain({ id: 'e', name: 'bash', arguments: { command: 'x' } })
@@ -30,7 +40,9 @@ describe('arguments that a reader of the host analyses', () => {
   })
 
   test('the reader gets the workspace', async () => {
-    const { asked } = await decide((args, { workspace }) => ({ ...READING, key: `${workspace} ${String(args.command)}` }))
+    const { asked } = await decide((args, { workspace }) => ({
+      ...READING, key: `${workspace} ${String(args.command)}`,
+    }))
     expect(asked[0]!.approvalKey).toBe('/work space x')
   })
 
@@ -42,7 +54,9 @@ describe('arguments that a reader of the host analyses', () => {
     ['its key', ['bash:first && second'], 1],
     ['all of another tool', ['cash', 'cash:*', 'bashful:*', '*:*'], 1],
   ])('are on the allow-list by %s', async (_, allowlist, asked) => {
-    expect((await decide({}, {}, { config: { mode: 'allowlist', allowlist: [...allowlist] } })).asked.length).toBe(asked)
+    expect((await decide({}, {}, { config: { mode: 'allowlist', allowlist: [...allowlist] } })).asked.length).toBe(
+      asked,
+    )
   })
 
   test.each<[string, readonly Rule[], string, number]>([
@@ -66,7 +80,9 @@ describe('arguments that a reader of the host analyses', () => {
     })
 
     test('ask if another extension replaces the tool, because the reader does not describe it', async () => {
-      const { verdict, asked } = await decide(reads, {}, { extensions: [ours, { id: 'stand-in', layer: 'global', tools }] })
+      const { verdict, asked } = await decide(
+        reads, {}, { extensions: [ours, { id: 'stand-in', layer: 'global', tools }] },
+      )
       expect([verdict, asked.map(({ origin }) => origin)]).toEqual(['output', [expect.stringContaining('stand-in')]])
     })
 
@@ -79,21 +95,30 @@ describe('arguments that a reader of the host analyses', () => {
   })
 
   describe('of a call that only reads behind a file wall', () => {
-    const reads = { onlyReads: 'walled', command: { line: 'x', look: { key: 'look', subjects: [{ key: 'look' }] } } } as const
+    const reads = {
+      onlyReads: 'walled', command: { line: 'x', look: { key: 'look', subjects: [{ key: 'look' }] } },
+    } as const
     const decideHere = async (stands: (() => Promise<boolean>) | undefined, session: SessionOptions = {}) => {
       const approver = new ScriptedApprover('session')
       const world = createWorld({
-        extensions: [{ layer: 'bundled', inline: true, tools: { bash: { mode: 'local' } } }], argumentsReaders: new Map([['bash', () => ({ ...READING, ...reads })]]),
+        extensions: [{ layer: 'bundled', inline: true, tools: { bash: { mode: 'local' } } }],
+        argumentsReaders: new Map([['bash', () => ({ ...READING, ...reads })]]),
       })
       if (stands !== undefined) world.sandbox.commandWalls = async () => ({ ...NO_COMMAND_WALLS, look: await stands() })
       const opened = await world.host.openSession({ approver, ...session })
       const call = { id: 'c1', name: 'bash', arguments: { command: 'x' } }
       const { decision, chain } = await opened.explain(call)
-      return { decision, reasons: chain.map(({ reason }) => reason).join('\n'), verdict: verdictOf(await opened.call(call)), asked: approver.asked.length }
+      return {
+        decision, reasons: chain.map(({ reason }) => reason).join('\n'), verdict: verdictOf(await opened.call(call)),
+        asked: approver.asked.length,
+      }
     }
 
     test('need no approval where one stands', async () => {
-      expect(await decideHere(async () => true)).toMatchObject({ decision: 'allow', reasons: expect.stringContaining('only reads inside the workspace'), verdict: 'output', asked: 0 })
+      expect(await decideHere(async () => true)).toMatchObject({
+        decision: 'allow', reasons: expect.stringContaining('only reads inside the workspace'), verdict: 'output',
+        asked: 0,
+      })
     })
 
     test.each<[string, (() => Promise<boolean>) | undefined]>([
@@ -101,13 +126,17 @@ describe('arguments that a reader of the host analyses', () => {
       ['where the sandbox does not know', undefined],
       ['while it cannot be tried', async () => Promise.reject(new Error('no more processes'))],
     ])('ask %s, and explain says so', async (_, stands) => {
-      expect(await decideHere(stands)).toMatchObject({ decision: 'ask', reasons: expect.stringContaining('no file wall stands around commands'), verdict: 'output', asked: 1 })
+      expect(await decideHere(stands)).toMatchObject({
+        decision: 'ask', reasons: expect.stringContaining('no file wall stands around commands'), verdict: 'output',
+        asked: 1,
+      })
     })
 
     test('ask if the sandbox does not answer in time, and end with the call', async () => {
       const clock = new ManualClock()
       const world = createWorld({
-        clock, extensions: [{ layer: 'bundled', inline: true, tools: { bash: { mode: 'local' } } }], argumentsReaders: new Map([['bash', () => ({ ...READING, ...reads })]]),
+        clock, extensions: [{ layer: 'bundled', inline: true, tools: { bash: { mode: 'local' } } }],
+        argumentsReaders: new Map([['bash', () => ({ ...READING, ...reads })]]),
       })
       const asked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       let times = 0
@@ -149,7 +178,10 @@ describe('arguments that a reader of the host analyses', () => {
       ['above', { writes: at('', true) }, asked.rules, 'output'],
       ['by a link', { writes: at('linked/a') }, asked.rules, 'RuleDenied'],
       ['what is not known', { reads: [], net: false }, asked.rules, 'output'],
-      ['in a folder that a rule names', { writes: at('secrets/deep/a') }, [{ permission: 'fs.write', pattern: 'secrets', action: 'deny' }], 'RuleDenied'],
+      [
+        'in a folder that a rule names', { writes: at('secrets/deep/a') },
+        [{ permission: 'fs.write', pattern: 'secrets', action: 'deny' }], 'RuleDenied',
+      ],
       ['reading there', { reads: at('secrets/a'), writes: [] }, asked.rules, 'output'],
       ['reaching no host', { net: false }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'output'],
       ['reaching somebody', { writes: [] }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'output'],
@@ -170,7 +202,9 @@ describe('arguments that a reader of the host analyses', () => {
 
     test('do not limit another extension', async () => {
       const extensions = [ours, { id: 'stand-in', layer: 'global' as const, tools }]
-      const { later } = await decide({ effects: { reads: [], writes: [], net: false } }, asked, { extensions, realPath })
+      const { later } = await decide({ effects: { reads: [], writes: [], net: false } }, asked, {
+        extensions, realPath,
+      })
       expect(later).toHaveLength(1)
     })
   })
@@ -190,12 +224,25 @@ describe('arguments that a reader of the host analyses', () => {
     ['a child of a subject', ['/a/b', '/a'], ['/a/b', '/a']],
   ])('are approved by %s', async (_, commands, asked) => {
     const approver = new ScriptedApprover('session')
-    const above = (path: string): readonly string[] => path.split('/').slice(1, -1).map((_name, index, names) => `/${names.slice(0, index + 1).join('/')}`).toReversed()
-    const reader: ArgumentsReader = ({ command }) =>
-      ({ ...READING, key: String(command), subjects: String(command).split(',').map((key) => ({ key, within: above(key) })) })
-    const world = createWorld({ extensions: [{ layer: 'bundled', inline: true, tools: { bash: {} } }], argumentsReaders: new Map([['bash', reader]]) })
+    const above = (path: string): readonly string[] =>
+      path
+        .split('/')
+        .slice(1, -1)
+        .map((_name, index, names) => `/${names.slice(0, index + 1).join('/')}`)
+        .toReversed()
+    const reader: ArgumentsReader = ({ command }) => ({
+      ...READING, key: String(command),
+      subjects: String(command)
+        .split(',')
+        .map((key) => ({ key, within: above(key) })),
+    })
+    const world = createWorld({
+      extensions: [{ layer: 'bundled', inline: true, tools: { bash: {} } }],
+      argumentsReaders: new Map([['bash', reader]]),
+    })
     const session = await world.host.openSession({ approver })
-    for (const [index, command] of commands.entries()) await session.call({ id: `c${index}`, name: 'bash', arguments: { command } })
+    for (const [index, command] of commands.entries())
+      await session.call({ id: `c${index}`, name: 'bash', arguments: { command } })
     expect(approver.asked.map(({ approvalKey }) => approvalKey)).toEqual(asked)
   })
 

@@ -3,20 +3,34 @@ import { expect, test } from 'vitest'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
-const REQUIRES = { fs: { read: ['{workspace}/**'] }, net: { hosts: ['*.example.com'] }, shell: [{ cmd: 'git', args: [{ rest: true as const }] }] }
+const REQUIRES = {
+  fs: { read: ['{workspace}/**'] }, net: { hosts: ['*.example.com'] },
+  shell: [{ cmd: 'git', args: [{ rest: true as const }] }],
+}
 const TOUCHES = { path: 'fs.read', url: 'net.fetch', line: 'shell.run' } as const
 const realPath = (path: string) => path.replace('/linked', '/secrets')
 
-async function decided(args: Record<string, string | string[]>, rules: readonly Rule[] = [], touches: object = TOUCHES) {
+async function decided(
+  args: Record<string, string | string[]>, rules: readonly Rule[] = [], touches: object = TOUCHES,
+) {
   const { host } = createWorld({
-    workspace: '/ws', realPath, extensions: [{ tools: { look: { requires: REQUIRES, touches: touches as typeof TOUCHES, mode: 'external' } } }],
+    workspace: '/ws', realPath,
+    extensions: [{ tools: { look: { requires: REQUIRES, touches: touches as typeof TOUCHES, mode: 'external' } } }],
   })
   const approver = new ScriptedApprover('once')
   const judged: unknown[] = []
-  const session = await host.openSession({ rules, approver, watchdog: (call) => { judged.push(call) } })
+  const session = await host.openSession({
+    rules, approver,
+    watchdog: (call) => {
+      judged.push(call)
+    },
+  })
   const call = { id: 'c', name: 'look', arguments: args }
   const { decision, later } = await session.explain(call)
-  return { decision, ...(later && { later }), judged: judged.length, verdict: verdictOf(await session.call(call)), asked: approver.asked }
+  return {
+    decision, ...(later && { later }), judged: judged.length, verdict: verdictOf(await session.call(call)),
+    asked: approver.asked,
+  }
 }
 
 const deny = (permission: string, pattern: string): Rule => ({ permission, pattern, action: 'deny' })
@@ -47,5 +61,7 @@ test('a call that cannot run asks no one', async () => {
 
 test('the question says what the manifest says', async () => {
   const { asked } = await decided({ path: 'a', url: 'api.example.com', line: 'git log' })
-  expect(asked[0]?.touches).toEqual(['read /ws/a', 'reach api.example.com', 'run git log'].map((line) => `${line}, as its manifest says`))
+  expect(asked[0]?.touches).toEqual(
+    ['read /ws/a', 'reach api.example.com', 'run git log'].map((line) => `${line}, as its manifest says`),
+  )
 })

@@ -1,4 +1,6 @@
-import { NO_COMMAND_WALLS, type ApprovalAnswer, type ApprovalRequest, type ArgumentsReader, type CommandWalls, type ConfigFile } from '@bulkhead/contract'
+import {
+  NO_COMMAND_WALLS, type ApprovalAnswer, type ApprovalRequest, type ArgumentsReader, type CommandWalls, type ConfigFile,
+} from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
 import type { SessionOptions } from '../../src/index.ts'
@@ -10,9 +12,12 @@ const ALL: CommandWalls = { look: true, work: true, network: true, masks: 'mount
 const reader: ArgumentsReader = ({ command }) => {
   const line = String(command)
   const [verb, host = ''] = line.split(' ')
-  const look = verb === 'look' && { onlyReads: 'walled', command: { line, look: { key: 'look', subjects: [{ key: 'look' }] } } } as const
+  const look =
+    verb === 'look'
+    && ({ onlyReads: 'walled', command: { line, look: { key: 'look', subjects: [{ key: 'look' }] } } } as const)
   return {
-    key: line, subjects: [{ key: line, names: [] }], touches: [], asks: [], denies: [], command: { line, ...(verb === 'net' && { hosts: host === 'ssh' ? 'all' : [host] }) }, ...look,
+    key: line, subjects: [{ key: line, names: [] }], touches: [], asks: [], denies: [],
+    command: { line, ...(verb === 'net' && { hosts: host === 'ssh' ? 'all' : [host] }) }, ...look,
   }
 }
 
@@ -21,10 +26,20 @@ async function opened(walls: CommandWalls, session: SessionOptions = {}, sketch:
   let answer: ApprovalAnswer = { decision: 'once' }
   let result: JsonObject = {}
   const tools = { bash: { mode: 'local' as const, execute: () => result } }
-  const world = createWorld({ extensions: [{ layer: 'bundled', inline: true, tools }], argumentsReaders: new Map([['bash', reader]]), ...sketch })
+  const world = createWorld({
+    extensions: [{ layer: 'bundled', inline: true, tools }], argumentsReaders: new Map([['bash', reader]]), ...sketch,
+  })
   let standing = walls
   world.sandbox.commandWalls = async () => standing
-  const host = await world.host.openSession({ approver: { approve: async (request) => { asked.push(request); return answer } }, ...session })
+  const host = await world.host.openSession({
+    approver: {
+      approve: async (request) => {
+        asked.push(request)
+        return answer
+      },
+    },
+    ...session,
+  })
   let ids = 0
   const request = (command: string) => ({ id: `c${++ids}`, name: 'bash', arguments: { command } })
   return {
@@ -48,14 +63,25 @@ async function opened(walls: CommandWalls, session: SessionOptions = {}, sketch:
 describe('the wall around a command', () => {
   test('is look if it seems to only read, unasked', async () => {
     const { run } = await opened(ALL)
-    expect(await run('look -x')).toEqual({ verdict: 'output', key: undefined, wall: { wall: 'look' }, touches: undefined })
+    expect(await run('look -x')).toEqual({
+      verdict: 'output', key: undefined, wall: { wall: 'look' }, touches: undefined,
+    })
   })
 
   test('is work otherwise, and the question says what it may do', async () => {
     const { run } = await opened(ALL)
-    expect(await run('build')).toMatchObject({ key: 'build', wall: { wall: 'work' }, touches: 'run behind the work wall: it can write to the workspace, without a network' })
-    expect(await run('net a.example')).toMatchObject({ key: 'net a.example [net a.example]', wall: { wall: 'work', hosts: ['a.example'] }, touches: expect.stringContaining('and reach a.example') })
-    expect(await run('net ssh')).toMatchObject({ key: 'net ssh [net *]', wall: { wall: 'work', hosts: 'all' }, touches: expect.stringContaining('with the whole network') })
+    expect(await run('build')).toMatchObject({
+      key: 'build', wall: { wall: 'work' },
+      touches: 'run behind the work wall: it can write to the workspace, without a network',
+    })
+    expect(await run('net a.example')).toMatchObject({
+      key: 'net a.example [net a.example]', wall: { wall: 'work', hosts: ['a.example'] },
+      touches: expect.stringContaining('and reach a.example'),
+    })
+    expect(await run('net ssh')).toMatchObject({
+      key: 'net ssh [net *]', wall: { wall: 'work', hosts: 'all' },
+      touches: expect.stringContaining('with the whole network'),
+    })
   })
 
   test('has the whole network where it has none of its own, if the command needs a host', async () => {
@@ -66,23 +92,30 @@ describe('the wall around a command', () => {
 
   test('is none where none stands, and the question says so', async () => {
     const { run } = await opened(NO_COMMAND_WALLS)
-    expect(await run('look -x')).toMatchObject({ key: '[open] look -x', wall: { wall: 'open' }, touches: 'run without a wall: it can do everything that you can' })
+    expect(await run('look -x')).toMatchObject({
+      key: '[open] look -x', wall: { wall: 'open' }, touches: 'run without a wall: it can do everything that you can',
+    })
     expect(await run('build')).toMatchObject({ key: '[open] build', wall: { wall: 'open' } })
   })
 })
 
 describe('the keys of a command', () => {
-  const commandVariables = [{ name: 'PATH' }, { name: 'TOKEN', key: { host: 'a.example' } }, { name: 'OTHER', key: { host: 'b.example:8443' } }]
+  const commandVariables = [
+    { name: 'PATH' }, { name: 'TOKEN', key: { host: 'a.example' } }, { name: 'OTHER', key: { host: 'b.example:8443' } },
+  ]
   const requires = { shell: [{ cmd: '*', args: [{ rest: true as const }] }] }
   const bash = { mode: 'local' as const, requires, execute: () => ({}) }
   const sketch = { commandVariables, extensions: [{ layer: 'bundled' as const, inline: true, tools: { bash } }] }
 
   test('are those for its hosts, and the question names them', async () => {
     const { run, asked } = await opened(ALL, {}, sketch)
-    expect(await run('net a.example')).toMatchObject({ key: 'net a.example [net a.example] [key TOKEN]', wall: { wall: 'work', hosts: ['a.example'], keys: ['TOKEN'] } })
+    expect(await run('net a.example')).toMatchObject({
+      key: 'net a.example [net a.example] [key TOKEN]', wall: { wall: 'work', hosts: ['a.example'], keys: ['TOKEN'] },
+    })
     expect(asked[0]!.touches).toContain('use the key TOKEN for a.example')
     expect(await run('net b.example:8443')).toMatchObject({ wall: { keys: ['OTHER'] } })
-    for (const line of ['net b.example', 'net c.example', 'net ssh', 'build', 'look -x']) expect((await run(line)).wall, line).not.toHaveProperty('keys')
+    for (const line of ['net b.example', 'net c.example', 'net ssh', 'build', 'look -x'])
+      expect((await run(line)).wall, line).not.toHaveProperty('keys')
   })
 
   test('are none where it has no network of its own or no wall', async () => {
@@ -95,14 +128,18 @@ describe('the keys of a command', () => {
 
   test('are none for a tool that is not bundled, or runs some commands only', async () => {
     const some = { ...bash, requires: { shell: [{ cmd: 'net', args: [{ rest: true as const }] }] } }
-    for (const extension of [{ layer: 'bundled' as const, inline: true, tools: { bash: some } }, { layer: 'global' as const, tools: { bash } }]) {
+    for (const extension of [
+      { layer: 'bundled' as const, inline: true, tools: { bash: some } }, { layer: 'global' as const, tools: { bash } },
+    ]) {
       const { run } = await opened(ALL, {}, { ...sketch, extensions: [extension] })
       expect((await run('net a.example')).wall ?? {}).not.toHaveProperty('keys')
     }
   })
 
   test('are not covered by what allowed the host', async () => {
-    const { run, answer } = await opened(ALL, { mode: 'allowlist' }, { ...sketch, config: { mode: 'allowlist', allowlist: ['bash:net a.example'] } })
+    const { run, answer } = await opened(
+      ALL, { mode: 'allowlist' }, { ...sketch, config: { mode: 'allowlist', allowlist: ['bash:net a.example'] } },
+    )
     expect(await run('net a.example')).toMatchObject({ key: 'net a.example [net a.example] [key TOKEN]' })
     answer('session')
     await run('net a.example')
@@ -126,7 +163,9 @@ describe('a command that its wall stopped asks for the next wider one', () => {
     const { run, stopped } = await opened(ALL)
     stopped('network')
     await run('net a.example')
-    expect(await run('net a.example')).toMatchObject({ key: 'net a.example [net *]', wall: { wall: 'work', hosts: 'all' } })
+    expect(await run('net a.example')).toMatchObject({
+      key: 'net a.example [net *]', wall: { wall: 'work', hosts: 'all' },
+    })
     await run('net ssh')
     expect(await run('net ssh')).toMatchObject({ key: '[open] net ssh', wall: { wall: 'open' } })
   })
@@ -140,7 +179,14 @@ describe('a command that its wall stopped asks for the next wider one', () => {
 
   test('in the same session only, and not because another extension says so', async () => {
     const tools = { bash: { mode: 'local' as const, execute: () => ({ stopped_by: 'work' }) } }
-    const { run } = await opened(ALL, {}, { extensions: [{ layer: 'bundled', inline: true, tools }, { id: 'stand-in', layer: 'global', tools }] })
+    const { run } = await opened(
+      ALL, {},
+      {
+        extensions: [
+          { layer: 'bundled', inline: true, tools }, { id: 'stand-in', layer: 'global', tools },
+        ],
+      },
+    )
     await run('build')
     expect(await run('build')).toMatchObject({ key: 'build', wall: undefined })
   })
@@ -178,8 +224,10 @@ describe('an approval', () => {
 
 describe('without a wall, the word of a project does not count', () => {
   const layered = (project: ConfigFile, global: ConfigFile = {}): WorldSketch => ({
-    config: { ...global, ...project }, layers: [
-      { layer: 'global', location: '/global', config: global }, { layer: 'project', location: '/project', config: project },
+    config: { ...global, ...project },
+    layers: [
+      { layer: 'global', location: '/global', config: global },
+      { layer: 'project', location: '/project', config: project },
     ],
   })
 

@@ -44,7 +44,8 @@ describe('a key that third-party code derives', () => {
     const older = asking(sameForAll, 'project', { inline: true })
     await older.call('Oslo')
     const { asked, call, world } = asking(sameForAll, 'once')
-    for (const { key, value } of await older.world.store.list('approval', '')) await world.store.write('approval', key, value!)
+    for (const { key, value } of await older.world.store.list('approval', ''))
+      await world.store.write('approval', key, value!)
     await call('Oslo')
     expect(asked).toHaveLength(1)
     expect((await world.host.approvals.list()).map(({ scope }) => scope)).toEqual(['project'])
@@ -62,7 +63,10 @@ describe('a key that the host knows', () => {
   test.each<[string, ToolSketch, Partial<ExtensionSketch>]>([
     ['from a template', template, {}],
     ['from the name of the tool', { gated: true }, {}],
-    ['from code that ships with the host', { gated: true, deriveApprovalKey: ({ city }) => city }, { layer: 'bundled', inline: true }],
+    [
+      'from code that ships with the host', { gated: true, deriveApprovalKey: ({ city }) => city },
+      { layer: 'bundled', inline: true },
+    ],
   ])('%s is approved for the project', async (_, tool, more) => {
     const { world, asked, call } = asking(tool, 'project', more)
     await call('Oslo')

@@ -5,14 +5,18 @@ import type { CallCheck, SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'
 
-const SCHEMA = { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, additionalProperties: false }
+const SCHEMA = {
+  type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, additionalProperties: false,
+}
 const change = (make: (args: JsonObject) => unknown): CallCheck => function tidier({ args }) {
   return { action: 'change', arguments: make(args), reason: 'tidier' }
 }
 const digest = (args: Json) => hash('sha256', canonicalJson(args))
 
 async function called(options: SessionOptions, args: JsonObject = { city: 'oslo' }, sketch: WorldSketch = {}) {
-  const world = createWorld({ extensions: [{ tools: { echo: { inputSchema: SCHEMA, approvalKey: '{city}' } } }], ...sketch })
+  const world = createWorld({
+    extensions: [{ tools: { echo: { inputSchema: SCHEMA, approvalKey: '{city}' } } }], ...sketch,
+  })
   const session = await world.host.openSession(options)
   const call = { id: 'c', name: 'echo', arguments: args }
   const explained = await session.explain(call)
@@ -22,7 +26,13 @@ async function called(options: SessionOptions, args: JsonObject = { city: 'oslo'
 test('arguments that a watchdog changed are validated and evaluated again, then run', async () => {
   const seen: unknown[] = []
   const { world, outcome, explained } = await called({
-    mode: 'yolo', watchdog: [({ args, approvalKey }) => { seen.push([args['city'], approvalKey]) }, change(() => ({ city: 'Oslo' }))],
+    mode: 'yolo',
+    watchdog: [
+      ({ args, approvalKey }) => {
+        seen.push([args['city'], approvalKey])
+      },
+      change(() => ({ city: 'Oslo' })),
+    ],
   })
   expect(outcome).toMatchObject({ type: 'output', data: { city: 'Oslo' } })
   // Twice for explain and twice for the call; the second time with the new key.
@@ -51,7 +61,8 @@ test('a person sees and approves the changed arguments', async () => {
 
 test('a rule against the changed arguments denies', async () => {
   const { outcome, explained, world } = await called({
-    mode: 'yolo', rules: [{ permission: 'echo', pattern: 'Oslo', action: 'deny' }], watchdog: change(() => ({ city: 'Oslo' })),
+    mode: 'yolo', rules: [{ permission: 'echo', pattern: 'Oslo', action: 'deny' }],
+    watchdog: change(() => ({ city: 'Oslo' })),
   })
   expect(verdictOf(outcome)).toBe('RuleDenied')
   expect(explained).toMatchObject({ decision: 'deny', code: 'RuleDenied' })
@@ -80,7 +91,9 @@ test.each<[string, unknown]>([
 })
 
 test('a change to equal arguments is no change', async () => {
-  const { outcome, world } = await called({ mode: 'yolo', watchdog: change(({ city }) => ({ city: String(city).toUpperCase() })) }, { city: 'OSLO' })
+  const { outcome, world } = await called(
+    { mode: 'yolo', watchdog: change(({ city }) => ({ city: String(city).toUpperCase() })) }, { city: 'OSLO' },
+  )
   expect(verdictOf(outcome)).toBe('output')
   expect(world.eventsOf('ToolInvocationChanged')).toEqual([])
 })
@@ -98,14 +111,18 @@ test('two policies that keep changing the arguments are stopped', async () => {
 test('the parent session also evaluates changed arguments of a sub-agent', async () => {
   const world = createWorld({ extensions: [{ tools: { echo: { approvalKey: '{city}' } } }] })
   const outer = await world.host.openSession({
-    mode: 'yolo', watchdog: ({ args }) => args['city'] === 'Bergen' ? { action: 'deny', reason: 'not there' } : undefined,
+    mode: 'yolo',
+    watchdog: ({ args }) => (args['city'] === 'Bergen' ? { action: 'deny', reason: 'not there' } : undefined),
   })
   const inner = await outer.openSubagent({ mode: 'yolo', watchdog: change(() => ({ city: 'Bergen' })) })
   expect(verdictOf(await inner.call({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } }))).toBe('WatchdogDenied')
 })
 
 test('the audit records who changed which arguments', async () => {
-  const { world } = await called({ mode: 'yolo', watchdog: change(() => ({ city: 'Oslo' })) }, { city: 'oslo' }, { config: { audit: { enabled: true } } })
+  const { world } = await called(
+    { mode: 'yolo', watchdog: change(() => ({ city: 'Oslo' })) }, { city: 'oslo' },
+    { config: { audit: { enabled: true } } },
+  )
   await world.host.flush()
   const records = (await world.store.records()).map(({ record }) => record as JsonObject)
   expect(records.filter(({ type }) => type === 'ToolInvocationChanged')).toMatchObject([

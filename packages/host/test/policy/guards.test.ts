@@ -18,6 +18,10 @@ test.each(FAILINGS)('a guard that denies without a reason is named', async (answ
     return outcome.type === 'error' ? outcome.error_text : ''
   }
   const refused = 'The call of "echo" was refused: the'
-  expect(await textOf({ watchdog: Object.defineProperty(() => guard(null as never, null as never), 'name', { value: 'dog' }) })).toContain(`${refused} watchdog dog ${message}`)
+  expect(
+    await textOf({
+      watchdog: Object.defineProperty(() => guard(null as never, null as never), 'name', { value: 'dog' }),
+    }),
+  ).toContain(`${refused} watchdog dog ${message}`)
   expect(await textOf({ guards: [{ id: 'dlp', pre: guard }] })).toContain(`${refused} guard dlp ${message}`)
 })

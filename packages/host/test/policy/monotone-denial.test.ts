@@ -12,7 +12,9 @@ import { createWorld, verdictOf, type World } from '../twin/world.ts'
 /**
  * What a guard does. move: Oslo becomes Bergen. worsen: makes the command critical. flip: switches to the other value.
  */
-const answerKind = fc.constantFrom('none', 'none', 'allow', 'allow', 'ask', 'move', 'move', 'worsen', 'flip', 'deny', 'throw')
+const answerKind = fc.constantFrom(
+  'none', 'none', 'allow', 'allow', 'ask', 'move', 'move', 'worsen', 'flip', 'deny', 'throw',
+)
 const rule = fc.record<Rule>({
   permission: fc.constantFrom('echo', 'ec*', 'fs.read', 'fs.write', '*', 'other'),
   pattern: fc.constantFrom('*', 'Oslo', 'O*', 'Bergen', 'docs/**'),
@@ -82,7 +84,9 @@ function ruledOut({ rules, shell }: Situation, city: string): boolean {
 }
 
 /** The expected code, or undefined if nothing denies: a second, simple implementation of the policy chain. */
-function denial(setup: Situation, args: JsonObject = { city: 'Oslo', command: setup.command }, round = 0): string | undefined {
+function denial(
+  setup: Situation, args: JsonObject = { city: 'Oslo', command: setup.command }, round = 0,
+): string | undefined {
   const { role, ceiling, watchdogs, guards, gated, shell, machine } = setup
   if (ceiling === 'below') return 'CapabilityDenied'
   if (role === false) return 'RoleDenied'
@@ -102,18 +106,27 @@ function denial(setup: Situation, args: JsonObject = { city: 'Oslo', command: se
 }
 
 function worldOf(setup: Situation): World {
-  const requires = { fs: { read: ['{workspace}'] }, ...(setup.shell ? { shell: [{ cmd: '*', args: [{ rest: true as const }] }] } : {}) }
+  const requires = {
+    fs: { read: ['{workspace}'] }, ...(setup.shell ? { shell: [{ cmd: '*', args: [{ rest: true as const }] }] } : {}),
+  }
   return createWorld({
     workspace: '/ws',
-    extensions: [{ tools: { echo: { approvalKey: '{city}', requires, gated: setup.gated, mode: setup.toolMode as 'read' } } }],
+    extensions: [
+      { tools: { echo: { approvalKey: '{city}', requires, gated: setup.gated, mode: setup.toolMode as 'read' } } },
+    ],
     config: {
-      allowlist: setup.allowlisted ? ['echo'] : [], ...(setup.role === undefined ? {} : { roles: { allow_echo: setup.role } }),
+      allowlist: setup.allowlisted ? ['echo'] : [],
+      ...(setup.role === undefined ? {} : { roles: { allow_echo: setup.role } }),
     },
   })
 }
 
-function optionsOf({ mode, rules, watchdogs, guards, machine, hook, ceiling, person, shell }: Situation): SessionOptions {
-  const all = { fs: { read: ['{workspace}'] }, ...(shell ? { shell: [{ cmd: '*', args: [{ rest: true as const }] }] } : {}) }
+function optionsOf({
+  mode, rules, watchdogs, guards, machine, hook, ceiling, person, shell,
+}: Situation): SessionOptions {
+  const all = {
+    fs: { read: ['{workspace}'] }, ...(shell ? { shell: [{ cmd: '*', args: [{ rest: true as const }] }] } : {}),
+  }
   return {
     mode, rules, watchdog: watchdogs.map(answering), guards: guards.map(answering), hooks: HOOKS[hook]!,
     ...(MACHINES[machine] ? { stateMachine: MACHINES[machine] } : {}),
@@ -125,18 +138,22 @@ function optionsOf({ mode, rules, watchdogs, guards, machine, hook, ceiling, per
 async function open(setup: Situation, world: World): Promise<Session> {
   if (setup.approvedBefore) {
     const before = await world.host.openSession({ approver: new ScriptedApprover('project') })
-    for (const city of ['Oslo', 'Bergen']) await before.call({ id: city, name: 'echo', arguments: { city, command: 'ls' } })
+    for (const city of ['Oslo', 'Bergen'])
+      await before.call({ id: city, name: 'echo', arguments: { city, command: 'ls' } })
   }
   // A sub-agent has its own options and those of the parent session: here all are of the parent.
   const session = await world.host.openSession(optionsOf(setup))
-  return setup.subagent ? session.openSubagent({ mode: 'yolo', rules: [{ permission: '*', pattern: '*', action: 'allow' }] }) : session
+  return setup.subagent
+    ? session.openSubagent({ mode: 'yolo', rules: [{ permission: '*', pattern: '*', action: 'allow' }] })
+    : session
 }
 
 async function run(setup: Situation) {
   const world = worldOf(setup)
   const session = await open(setup, world)
   const call = { id: 'c', name: 'echo', arguments: { city: 'Oslo', command: setup.command } }
-  const seen = () => world.sandbox.compartments.flatMap(({ calls }) => calls).filter(({ callId }) => /^c\d/.test(callId)).length
+  const seen = () =>
+    world.sandbox.compartments.flatMap(({ calls }) => calls).filter(({ callId }) => /^c\d/.test(callId)).length
   const rounds: { explained: Explanation; verdict: string }[] = []
   // Twice, so that the second call meets the caches of the first.
   for (let count = 0; count < 2; count++) {
@@ -165,23 +182,31 @@ test('no mode, cache, allowlist, rule, machine, change, hook, guard or person tu
     expect(ran).toBe(rounds.filter(({ verdict }) => verdict === 'output').length)
     if (expected !== undefined) return
     const yes = setup.hook === 'veto' || setup.hook === 'throw' ? 'HookVetoed' : 'output'
-    if (setup.person !== 'reject' && setup.person !== undefined) expect(rounds.map(({ verdict }) => verdict)).toEqual([yes, yes])
+    if (setup.person !== 'reject' && setup.person !== undefined)
+      expect(rounds.map(({ verdict }) => verdict)).toEqual([yes, yes])
     // Only a person can grant what a stage does not list.
-    if (setup.machine === 'omits' && (setup.gated || setup.shell) && (setup.person === 'reject' || setup.person === undefined)) {
+    if (
+      setup.machine === 'omits'
+      && (setup.gated || setup.shell)
+      && (setup.person === 'reject' || setup.person === undefined)
+    ) {
       expect(rounds.map(({ verdict }) => verdict)).toEqual(['ApprovalDenied', 'ApprovalDenied'])
     }
-    const asks = rounds[0]!.explained.chain.some(({ action, stage }) => action === 'ask' && ['rules', 'watchdog', 'guard'].includes(stage))
+    const asks = rounds[0]!.explained.chain.some(
+      ({ action, stage }) => action === 'ask' && ['rules', 'watchdog', 'guard'].includes(stage),
+    )
     if (setup.mode === 'yolo' && setup.machine !== 'omits' && !asks) expect(rounds[0]?.verdict).toBe(yes)
-    if (asks && (setup.person === 'reject' || setup.person === undefined)) expect(rounds[0]?.verdict).toBe('ApprovalDenied')
+    if (asks && (setup.person === 'reject' || setup.person === undefined))
+      expect(rounds[0]?.verdict).toBe('ApprovalDenied')
   }), { numRuns: thoroughly(60, 600) })
 })
 
 test('adding a deny to any configuration denies the call', async () => {
   const denying = fc.constantFrom<Partial<Situation>>(
-    { ceiling: 'below' }, { role: false }, { watchdogs: ['deny'] }, { watchdogs: ['throw'] }, { watchdogs: ['move', 'deny'] },
-    { gated: true, guards: ['deny'] }, { gated: true, guards: ['move', 'throw'] }, { gated: true, machine: 'throws' },
-    { shell: true, command: CRITICAL }, { shell: true, watchdogs: ['worsen'] }, { watchdogs: ['flip'] },
-    { hook: 'veto' }, { hook: 'throw' },
+    { ceiling: 'below' }, { role: false }, { watchdogs: ['deny'] }, { watchdogs: ['throw'] },
+    { watchdogs: ['move', 'deny'] }, { gated: true, guards: ['deny'] }, { gated: true, guards: ['move', 'throw'] },
+    { gated: true, machine: 'throws' }, { shell: true, command: CRITICAL }, { shell: true, watchdogs: ['worsen'] },
+    { watchdogs: ['flip'] }, { hook: 'veto' }, { hook: 'throw' },
   )
   await fc.assert(fc.asyncProperty(situation, denying, async (setup, denied) => {
     const { rounds, ran } = await run({ ...setup, ...denied })

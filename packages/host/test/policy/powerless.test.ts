@@ -19,7 +19,10 @@ test.each<[string, ExtensionSketch]>([
   ['gets variables', { env: ['LANG'], tools: { word: NOTHING } }],
   ['keeps notes for the session', { tools: { word: { gated: false, requires: { capabilities: ['session'] } } } }],
   ['calls tools', { tools: { word: { gated: false, requires: { capabilities: ['tools.call'] } } } }],
-  ['shares its compartment with a tool that can write', { tools: { word: NOTHING, other: { requires: { fs: { write: ['a'] } } } } }],
+  [
+    'shares its compartment with a tool that can write',
+    { tools: { word: NOTHING, other: { requires: { fs: { write: ['a'] } } } } },
+  ],
   ['is registered in code', { layer: 'global', inline: true, tools: { word: NOTHING } }],
 ])('one that %s asks', async (_, sketch) => {
   expect(await ran(sketch)).toBe('ApprovalDenied')

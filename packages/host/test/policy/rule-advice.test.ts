@@ -7,7 +7,9 @@ const ADVICE = 'Add a rule that allows "run" for this key.'
 
 async function explained(mode: 'local' | 'external', config: ConfigFile) {
   const { host } = createWorld({ extensions: [{ tools: { run: { mode, gated: true } } }], config })
-  const session = await host.openSession({ interactor: { interact: async () => ({ status: 'rejected' as const, reason: '' }) } })
+  const session = await host.openSession({
+    interactor: { interact: async () => ({ status: 'rejected' as const, reason: '' }) },
+  })
   const { decision, remedies } = await session.explain({ id: 'c', name: 'run', arguments: {} })
   return { decision, advisesRule: remedies.includes(ADVICE) }
 }

@@ -34,7 +34,10 @@ describe('a tool that the stage lists', () => {
     expect(await session.explain(call)).toMatchObject({ decision: 'allow' })
     expect(verdictOf(await session.call(call))).toBe('output')
     expect(world.eventsOf('ToolInvocationDecided')).toMatchObject([
-      { decision: 'allow', stage: 'state-machine', source: 'sm-envelope', reason: 'the stage "plan" of the state machine release lists it' },
+      {
+        decision: 'allow', stage: 'state-machine', source: 'sm-envelope',
+        reason: 'the stage "plan" of the state machine release lists it',
+      },
     ])
   })
 
@@ -44,7 +47,10 @@ describe('a tool that the stage lists', () => {
     ['a rule', { rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] }, 'RuleDenied'],
     ['a role', { roles: { allow_echo: false } }, 'RoleDenied'],
     ['a ceiling', { ceiling: {} }, 'CapabilityDenied'],
-    ['a rule that asks where no user is', { rules: [{ permission: 'echo', pattern: '*', action: 'ask' }] }, 'ApprovalDenied'],
+    [
+      'a rule that asks where no user is', { rules: [{ permission: 'echo', pattern: '*', action: 'ask' }] },
+      'ApprovalDenied',
+    ],
   ])('is still denied by %s', async (_, options, code) => {
     const { world, session } = await opened({ ...options, stateMachine: new Machine('echo') })
     expect(await session.explain(call)).toMatchObject({ decision: 'deny', code })
@@ -64,7 +70,9 @@ describe('a tool that the stage lists', () => {
     })
     const outcomes = await session.callAll([call, { ...call, id: 'd' }])
     expect(outcomes.map(verdictOf)).toEqual(['output', 'ApprovalDenied'])
-    expect(outcomes[1]).toMatchObject({ error_text: expect.stringContaining('the stage "plan", which permitted it, is over'), metadata: { attempt: 0 } })
+    expect(outcomes[1]).toMatchObject({
+      error_text: expect.stringContaining('the stage "plan", which permitted it, is over'), metadata: { attempt: 0 },
+    })
     expect(world.eventsOf('ToolInvocationDecided').map(({ decision, stage }) => `${decision} ${stage}`))
       .toEqual(['allow state-machine', 'allow state-machine', 'deny state-machine'])
   })
@@ -73,21 +81,34 @@ describe('a tool that the stage lists', () => {
 describe('a tool that the stage does not list', () => {
   test('is granted by a person for one call, with its full arguments', async () => {
     const asked: InteractionEnvelope[] = []
-    const interactor = new ScriptedInteractor((envelope) => { asked.push(envelope); return { status: 'accepted', value: true } })
+    const interactor = new ScriptedInteractor((envelope) => {
+      asked.push(envelope)
+      return { status: 'accepted', value: true }
+    })
     const { world, session } = await opened({ stateMachine: new Machine('read'), interactor })
-    expect(await session.explain(call)).toMatchObject({ decision: 'ask', remedies: [expect.stringContaining('grant the call')] })
+    expect(await session.explain(call)).toMatchObject({
+      decision: 'ask', remedies: [expect.stringContaining('grant the call')],
+    })
     expect(verdictOf(await session.call(call))).toBe('output')
-    expect(asked.map(({ request }) => request)).toMatchObject([{
-      kind: 'grantStageTool', tool: 'echo', stage: 'plan', argsDigest: digestOf(call.arguments),
-      approval: { tool: 'echo', argumentsText: '{\n  "a": 1\n}', reasons: ['the stage "plan" of the state machine release does not list it'] },
-    }])
-    expect(world.eventsOf('ToolInvocationDecided')).toMatchObject([{ decision: 'allow', stage: 'state-machine', source: 'sm-grant-token' }])
+    expect(asked.map(({ request }) => request)).toMatchObject([
+      {
+        kind: 'grantStageTool', tool: 'echo', stage: 'plan', argsDigest: digestOf(call.arguments),
+        approval: {
+          tool: 'echo', argumentsText: '{\n  "a": 1\n}',
+          reasons: ['the stage "plan" of the state machine release does not list it'],
+        },
+      },
+    ])
+    expect(world.eventsOf('ToolInvocationDecided')).toMatchObject([
+      { decision: 'allow', stage: 'state-machine', source: 'sm-grant-token' },
+    ])
     await session.call(call)
     expect(asked).toHaveLength(2)
   })
 
   test.each<[string, InteractionResponse]>([
-    ['says no', { status: 'accepted', value: false }], ['defers', { status: 'rejected', reason: 'later' }], ['does not answer', { status: 'timeout' }],
+    ['says no', { status: 'accepted', value: false }], ['defers', { status: 'rejected', reason: 'later' }],
+    ['does not answer', { status: 'timeout' }],
   ])('is denied when the person %s', async (_, answer) => {
     const { world, session } = await opened({ stateMachine: new Machine(), interactor: grants(answer) })
     expect(verdictOf(await session.call(call))).toBe('ApprovalDenied')
@@ -95,7 +116,9 @@ describe('a tool that the stage does not list', () => {
   })
 
   test('is denied without a person, also in yolo and with an allow rule', async () => {
-    const options: SessionOptions = { stateMachine: new Machine(), mode: 'yolo', rules: [{ permission: 'echo', pattern: '*', action: 'allow' }] }
+    const options: SessionOptions = {
+      stateMachine: new Machine(), mode: 'yolo', rules: [{ permission: 'echo', pattern: '*', action: 'allow' }],
+    }
     const { session } = await opened(options)
     expect(await session.explain(call)).toMatchObject({ decision: 'deny', code: 'ApprovalDenied' })
     expect(verdictOf(await session.call(call))).toBe('ApprovalDenied')
@@ -153,7 +176,9 @@ describe('a tool that the stage does not list', () => {
   test('ends the turn of a headless session that halts', async () => {
     const { session } = await opened({ stateMachine: new Machine(), headless: 'halt' })
     session.beginTurn()
-    expect(await session.call(call)).toMatchObject({ error: { code: 'TurnCancelled', data: { requestKind: 'grantStageTool' } } })
+    expect(await session.call(call)).toMatchObject({
+      error: { code: 'TurnCancelled', data: { requestKind: 'grantStageTool' } },
+    })
   })
 })
 
@@ -162,7 +187,17 @@ test('without a stage the mode decides, and for ungated tools the machine is not
   machine.now = undefined
   const { session } = await opened({ stateMachine: machine })
   expect((await session.explain(call)).chain.at(-2)).toMatchObject({ stage: 'security-mode' })
-  const { session: open } = await opened({ stateMachine: { id: 'm', stage: () => { throw new Error('asked') } } }, { gated: false, mode: 'read', requires: {} })
+  const { session: open } = await opened(
+    {
+      stateMachine: {
+        id: 'm',
+        stage: () => {
+          throw new Error('asked')
+        },
+      },
+    },
+    { gated: false, mode: 'read', requires: {} },
+  )
   expect(verdictOf(await open.call(call))).toBe('output')
 })
 

@@ -4,7 +4,8 @@ import type { ValidatedCall } from '../../src/policy/call.ts'
 import { StagePermit } from '../../src/policy/model/stage-permit.ts'
 
 const stage: MachineStage = { stageExecutionId: 'x', name: 'plan', attempt: 1, allowedTools: [] }
-const call = (more: object = {}) => ({ id: 'c', tool: { name: 'echo' }, args: { a: 1 }, ...more }) as unknown as ValidatedCall
+const call = (more: object = {}) =>
+  ({ id: 'c', tool: { name: 'echo' }, args: { a: 1 }, ...more }) as unknown as ValidatedCall
 
 function permitFor(now: () => MachineStage | undefined = () => stage) {
   const permit = new StagePermit({ id: 'm', stage: now }, stage, call())
@@ -19,7 +20,8 @@ test('is valid for one call', () => {
 })
 
 test.each<[string, object]>([
-  ['another proposal', { id: 'd' }], ['another tool', { tool: { name: 'other' } }], ['other arguments', { args: { a: 2 } }],
+  ['another proposal', { id: 'd' }], ['another tool', { tool: { name: 'other' } }],
+  ['other arguments', { args: { a: 2 } }],
 ])('is invalid for %s, and used up by the attempt', (_, more) => {
   const permit = permitFor()
   expect(permit.redeem(call(more))).toMatch(/^its permit is for (?:another call|other arguments)$/)

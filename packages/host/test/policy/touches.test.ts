@@ -14,13 +14,22 @@ function meets(requires: RequirementSet, permission: RuleCapability, pattern: st
 test.each<[string, RequirementSet, RuleCapability, string, boolean]>([
   ['whatever follows', { shell: [{ cmd: 'git', args: [{ rest: true }] }] }, 'shell.run', 'git push*', true],
   ['nothing that follows', { shell: [{ cmd: 'git', args: [{ rest: true }] }] }, 'shell.run', 'git', true],
-  ['whatever follows a word', { shell: [{ cmd: 'git', args: ['push', { rest: true }] }] }, 'shell.run', 'git push --force', true],
+  [
+    'whatever follows a word', { shell: [{ cmd: 'git', args: ['push', { rest: true }] }] }, 'shell.run',
+    'git push --force', true,
+  ],
   ['another word', { shell: [{ cmd: 'git', args: ['push', { rest: true }] }] }, 'shell.run', 'git pull*', false],
   ['another program', { shell: [{ cmd: 'git', args: [{ rest: true }] }] }, 'shell.run', 'rm *', false],
   ['one argument', { shell: [{ cmd: 'git', args: [{ wildcard: true }, 'now'] }] }, 'shell.run', 'git push*', true],
   ['the same beginning', { shell: [{ cmd: 'git', args: [{ prefix: 'pu' }, 'now'] }] }, 'shell.run', 'git push*', true],
-  ['a longer beginning', { shell: [{ cmd: 'git', args: [{ prefix: 'push-all' }, 'now'] }] }, 'shell.run', 'git push*', true],
-  ['another beginning', { shell: [{ cmd: 'git', args: [{ prefix: 'pull' }, 'now'] }] }, 'shell.run', 'git push*', false],
+  [
+    'a longer beginning', { shell: [{ cmd: 'git', args: [{ prefix: 'push-all' }, 'now'] }] }, 'shell.run', 'git push*',
+    true,
+  ],
+  [
+    'another beginning', { shell: [{ cmd: 'git', args: [{ prefix: 'pull' }, 'now'] }] }, 'shell.run', 'git push*',
+    false,
+  ],
   ['a folder of any name', { fs: { write: ['*/keys'] } }, 'fs.write', '/project/secrets', true],
   ['a folder written with a slash', { fs: { write: ['*/keys'] } }, 'fs.write', '/project/secrets/', true],
   ['a folder written with two', { fs: { write: ['*/keys'] } }, 'fs.write', '/project//secrets', true],

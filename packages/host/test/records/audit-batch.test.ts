@@ -9,11 +9,13 @@ const origin = { layer: 'global', extension: 'sample', version: '1.0.0', digest:
 const at = '2026-01-01T00:00:00.000Z'
 
 const decided = (changes: Partial<EventOf<'ToolInvocationDecided'>> = {}): EventOf<'ToolInvocationDecided'> => ({
-  type: 'ToolInvocationDecided', at, sessionId: 's', callId: 'c', tool: 'echo', origin,
-  decision: 'allow', stage: 'rules', source: 'manifest', reason: 'fine', approvalKey: 'echo', arguments: { b: 1, a: 2 }, args: { b: 1, a: 2 }, ...changes,
+  type: 'ToolInvocationDecided', at, sessionId: 's', callId: 'c', tool: 'echo', origin, decision: 'allow',
+  stage: 'rules', source: 'manifest', reason: 'fine', approvalKey: 'echo', arguments: { b: 1, a: 2 },
+  args: { b: 1, a: 2 }, ...changes,
 })
-const succeeded = (changes: Partial<EventOf<'ToolInvocationSucceeded'>> = {}): EventOf<'ToolInvocationSucceeded'> =>
-  ({ type: 'ToolInvocationSucceeded', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 3, ...changes })
+const succeeded = (changes: Partial<EventOf<'ToolInvocationSucceeded'>> = {}): EventOf<'ToolInvocationSucceeded'> => ({
+  type: 'ToolInvocationSucceeded', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 3, ...changes,
+})
 
 function gather(events: readonly BulkheadEvent[], keepArguments = false): AuditBatch {
   const gathering = new AuditBatch()
@@ -30,33 +32,51 @@ function expected(event: BulkheadEvent): object {
 }
 
 test('similar calls share a form, and other events are records of their own', () => {
-  const alike = [decided(), succeeded(), decided({ callId: 'd', approvalKey: 'other' }), succeeded({ callId: 'd', durationMs: 9 })]
+  const alike = [
+    decided(), succeeded(), decided({ callId: 'd', approvalKey: 'other' }), succeeded({ callId: 'd', durationMs: 9 }),
+  ]
   expect(gather(alike).forms).toHaveLength(2)
   const others: BulkheadEvent[] = [
-    decided({ sessionId: 't' }), decided({ tool: 'other' }), decided({ origin: { ...origin, digest: 'e' } }), decided({ origin: null }),
-    decided({ decision: 'deny' }), decided({ stage: 'mode' }), decided({ source: 'project' }), decided({ reason: 'other' }),
-    succeeded({ sessionId: 't' }), succeeded({ tool: 'other' }), succeeded({ origin: null }),
-    { type: 'ToolInvocationFailed', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 1, errorClass: 'ToolTerminal', errorCode: 'NotFound', message: 'no' },
-    { type: 'ToolInvocationCancelled', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 1, attempt: 0, errorCode: 'RuleDenied', reason: 'no' },
-    { type: 'SessionOpened', at, sessionId: 's', workspace: '/w', parentId: 'p' }, { type: 'SessionOpened', at, sessionId: 'p', workspace: '/w' },
+    decided({ sessionId: 't' }), decided({ tool: 'other' }), decided({ origin: { ...origin, digest: 'e' } }),
+    decided({ origin: null }), decided({ decision: 'deny' }), decided({ stage: 'mode' }),
+    decided({ source: 'project' }), decided({ reason: 'other' }), succeeded({ sessionId: 't' }),
+    succeeded({ tool: 'other' }), succeeded({ origin: null }),
+    {
+      type: 'ToolInvocationFailed', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 1,
+      errorClass: 'ToolTerminal', errorCode: 'NotFound', message: 'no',
+    },
+    {
+      type: 'ToolInvocationCancelled', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 1, attempt: 0,
+      errorCode: 'RuleDenied', reason: 'no',
+    },
+    { type: 'SessionOpened', at, sessionId: 's', workspace: '/w', parentId: 'p' },
+    { type: 'SessionOpened', at, sessionId: 'p', workspace: '/w' },
   ]
   const all = [...alike, ...others, ...alike, ...others]
   expect(gather(all).records()).toEqual(all.map(expected))
 })
 
 test('more tools than the cache holds are recorded in the same way', () => {
-  const events = Array.from({ length: 3_000 }, (_, index) => decided({ tool: `tool${index % 1_500}`, sessionId: `s${index % 7}` }))
+  const events = Array.from({ length: 3_000 }, (_, index) =>
+    decided({ tool: `tool${index % 1_500}`, sessionId: `s${index % 7}` }),
+  )
   expect(gather(events).records()).toEqual(events.map(expected))
 })
 
 test('secrets are removed from forms and from rows', () => {
-  const [record] = gather([decided({
-    tool: 'correct horse', source: 'a correct horse', reason: 'correct horse', callId: 'my correct horse', approvalKey: 'of correct horse',
-  })]).records()
+  const [record] = gather([
+    decided({
+      tool: 'correct horse', source: 'a correct horse', reason: 'correct horse', callId: 'my correct horse',
+      approvalKey: 'of correct horse',
+    }),
+  ]).records()
   expect(record).toMatchObject({
-    tool: '[redacted]', source: 'a [redacted]', reason: '[redacted]', callId: 'my [redacted]', approvalKey: 'of [redacted]',
+    tool: '[redacted]', source: 'a [redacted]', reason: '[redacted]', callId: 'my [redacted]',
+    approvalKey: 'of [redacted]',
   })
-  expect(gather([decided({ arguments: { token: 't', n: 1 } })], true).records()).toMatchObject([{ args: { token: '[redacted]', n: 1 } }])
+  expect(gather([decided({ arguments: { token: 't', n: 1 } })], true).records()).toMatchObject([
+    { args: { token: '[redacted]', n: 1 } },
+  ])
 })
 
 test('the first record has the number of lost records before it', () => {

@@ -4,7 +4,9 @@ import { expect, test } from 'vitest'
 import { MemoryStore } from '../twin/store.ts'
 import { agreeable, createWorld, type WorldSketch } from '../twin/world.ts'
 
-async function keptOf(sketch: WorldSketch, act: (world: ReturnType<typeof createWorld>) => Promise<void>): Promise<JsonObject[]> {
+async function keptOf(
+  sketch: WorldSketch, act: (world: ReturnType<typeof createWorld>) => Promise<void>,
+): Promise<JsonObject[]> {
   const world = createWorld(sketch)
   await act(world)
   await world.host.flush()
@@ -23,7 +25,9 @@ test('a call records its decision and its end, with origin, digests and the dige
   expect(typesOf(records)).toEqual(['ToolInvocationDecided', 'ToolInvocationSucceeded'])
   expect(records[0]).toMatchObject({
     tool: 'echo', decision: 'allow', approvalKey: 'echo', at: expect.stringMatching(/^\d{4}-/),
-    origin: { layer: 'global', extension: 'sample', version: '1.0.0', digest: expect.stringMatching(/^[0-9a-f]{128}$/) },
+    origin: {
+      layer: 'global', extension: 'sample', version: '1.0.0', digest: expect.stringMatching(/^[0-9a-f]{128}$/),
+    },
     argsSha256: createHash('sha256').update('{"a":"x","b":1}').digest('hex'),
   })
   expect(records[0]).not.toHaveProperty('args')
@@ -32,10 +36,13 @@ test('a call records its decision and its end, with origin, digests and the dige
 test('arguments are recorded if configured, without secrets', async () => {
   const sketch: WorldSketch = {
     config: { audit: { arguments: true } },
-    env: (name) => name === 'API_KEY' ? 'correct horse battery' : undefined,
-    extensions: [{
-      secrets: [{ name: 'API_KEY', hosts: ['api.example'] }], tools: { echo: { requires: { net: { hosts: ['api.example'] } } } },
-    }],
+    env: (name) => (name === 'API_KEY' ? 'correct horse battery' : undefined),
+    extensions: [
+      {
+        secrets: [{ name: 'API_KEY', hosts: ['api.example'] }],
+        tools: { echo: { requires: { net: { hosts: ['api.example'] } } } },
+      },
+    ],
   }
   const [decided] = ofCalls(await keptOf(sketch, callEcho({ note: 'the correct horse battery', token: 't', n: 1 })))
   expect(decided).toMatchObject({ args: { note: 'the [redacted]', token: '[redacted]', n: 1 } })
@@ -52,8 +59,13 @@ test('the error message of a tool is recorded without secrets, and limited in le
 test('a secret is not kept in part where a string is cut', async () => {
   const execute = (): never => { throw new Error(`${'x'.repeat(1_990)} correct horse battery staple`) }
   const sketch: WorldSketch = {
-    env: (name) => name === 'API_KEY' ? 'correct horse battery staple' : undefined,
-    extensions: [{ secrets: [{ name: 'API_KEY', commands: ['curl'] }], tools: { echo: { execute, requires: { shell: [{ cmd: 'curl' }] } } } }],
+    env: (name) => (name === 'API_KEY' ? 'correct horse battery staple' : undefined),
+    extensions: [
+      {
+        secrets: [{ name: 'API_KEY', commands: ['curl'] }],
+        tools: { echo: { execute, requires: { shell: [{ cmd: 'curl' }] } } },
+      },
+    ],
   }
   const records = ofCalls(await keptOf(sketch, callEcho({})))
   expect(JSON.stringify(records)).toContain('xxxx')
@@ -62,9 +74,14 @@ test('a secret is not kept in part where a string is cut', async () => {
 
 test('the value of a variable with the name of a secret is removed too', async () => {
   const execute = (): never => { throw new Error('refused: correct horse battery in Oslo') }
-  const env = (name: string) => name === 'WEATHER_TOKEN' ? 'correct horse battery' : name === 'CITY' ? 'in Oslo' : undefined
-  const records = ofCalls(await keptOf({ env, extensions: [{ env: ['WEATHER_TOKEN', 'CITY'], tools: { echo: { execute } } }] }, callEcho({})))
-  expect(records.find(({ type }) => type === 'ToolInvocationFailed')).toMatchObject({ message: 'refused: [redacted] in Oslo' })
+  const env = (name: string) =>
+    name === 'WEATHER_TOKEN' ? 'correct horse battery' : name === 'CITY' ? 'in Oslo' : undefined
+  const records = ofCalls(
+    await keptOf({ env, extensions: [{ env: ['WEATHER_TOKEN', 'CITY'], tools: { echo: { execute } } }] }, callEcho({})),
+  )
+  expect(records.find(({ type }) => type === 'ToolInvocationFailed')).toMatchObject({
+    message: 'refused: [redacted] in Oslo',
+  })
 })
 
 test('a denied call records who denied it', async () => {
@@ -75,7 +92,9 @@ test('a denied call records who denied it', async () => {
 })
 
 test('sessions and lifecycles are recorded; progress is not', async () => {
-  const progress: WorldSketch = { extensions: [{ tools: { echo: { execute: (_, { progress: say }) => say('half') } } }] }
+  const progress: WorldSketch = {
+    extensions: [{ tools: { echo: { execute: (_, { progress: say }) => say('half') } } }],
+  }
   const types = new Set(typesOf(await keptOf(progress, async (world) => {
     await callEcho({})(world)
     await world.host.close()
@@ -90,7 +109,11 @@ test('a session records its workspace', async () => {
 })
 
 test('an extension that was never called has no lifecycle records', async () => {
-  const two: WorldSketch = { extensions: [{ id: 'used', tools: { echo: { execute: () => 1 } } }, { id: 'idle', tools: { other: { execute: () => 1 } } }] }
+  const two: WorldSketch = {
+    extensions: [
+      { id: 'used', tools: { echo: { execute: () => 1 } } }, { id: 'idle', tools: { other: { execute: () => 1 } } },
+    ],
+  }
   const records = await keptOf(two, async (world) => {
     await callEcho({})(world)
     await world.host.close()

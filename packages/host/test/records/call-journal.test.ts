@@ -31,7 +31,9 @@ test('grida: calls left open at a crash are closed with an error outcome at the 
       metadata: { call_id, tool: 'echo', origin: { layer: 'global', extension: 'sample' } },
     },
   })))
-  expect(world.eventsOf('ToolInvocationFailed')).toMatchObject([{ callId: 'a', errorCode: 'CallInterrupted' }, { callId: 'b' }])
+  expect(world.eventsOf('ToolInvocationFailed')).toMatchObject([
+    { callId: 'a', errorCode: 'CallInterrupted' }, { callId: 'b' },
+  ])
   expect(await store.list('call')).toEqual([])
   await world.host.flush()
   const audit = (await store.records()).map(({ record }) => record as { type: string; errorCode?: string })

@@ -23,7 +23,9 @@ test('an event is stamped by the clock, frozen, and sent in the order of subscri
 })
 
 test('each stamp is the time of the clock', () => {
-  const times = [0, 7, 999, 1_000, 1_000, 1_999, 999, Date.UTC(2026, 11, 31, 23, 59, 59, 42), Date.UTC(12_000, 0), 86_400_000.7]
+  const times = [
+    0, 7, 999, 1_000, 1_000, 1_999, 999, Date.UTC(2026, 11, 31, 23, 59, 59, 42), Date.UTC(12_000, 0), 86_400_000.7,
+  ]
   const stamps: string[] = []
   let now = 0
   const bus = new EventBus(Object.assign(new ManualClock(), { now: () => now }))
@@ -54,7 +56,9 @@ test('a listener that throws is reported, stays subscribed, and does not affect 
   bus.emit(opened('a'))
   bus.emit(opened('b'))
   expect(throws).toBe(2)
-  expect(received.map(({ type }) => type)).toEqual(['SuppressedError', 'SessionOpened', 'SuppressedError', 'SessionOpened'])
+  expect(received.map(({ type }) => type)).toEqual([
+    'SuppressedError', 'SessionOpened', 'SuppressedError', 'SessionOpened',
+  ])
   expect(received[0]).toMatchObject({ source: 'listener of SessionOpened', message: 'broken listener' })
 })
 
@@ -109,10 +113,13 @@ test('a listener gets the types it wants, and an event without listeners is not 
 })
 
 test('an invalid listener and an unknown event type are rejected', () => {
-  const ask = (listener: unknown, types?: unknown) => () => requireSubscription(listener as EventListener, types as undefined)
+  const ask = (listener: unknown, types?: unknown) => () =>
+    requireSubscription(listener as EventListener, types as undefined)
   expect(ask(() => {}, ['SessionOpened', 'ToolsChanged'])).not.toThrow()
   expect(ask(() => {})).not.toThrow()
   expect(ask('x')).toThrow('The option "listener" of on cannot be this string. Pass a function.')
   expect(ask(() => {}, 'SessionOpened')).toThrow(/option "types"/)
-  expect(ask(() => {}, ['WorkspaceSwitch'])).toThrow('There is no event "WorkspaceSwitch". Did you mean "WorkspaceSwitched"?')
+  expect(ask(() => {}, ['WorkspaceSwitch'])).toThrow(
+    'There is no event "WorkspaceSwitch". Did you mean "WorkspaceSwitched"?',
+  )
 })

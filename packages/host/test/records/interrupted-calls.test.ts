@@ -15,7 +15,9 @@ async function storeWith(records: Readonly<Record<string, object>>): Promise<Mem
 const hostNamed = (id: string, store: MemoryStore) => createWorld({ store, owner: { id, isGone } })
 
 test('of several hosts that find the same calls one reports them', async () => {
-  const store = await storeWith({ 'dead/1': CALL, 'dead/2': { ...CALL, callId: 'd' }, 'dead 2/1': { ...CALL, sessionId: 's2' } })
+  const store = await storeWith({
+    'dead/1': CALL, 'dead/2': { ...CALL, callId: 'd' }, 'dead 2/1': { ...CALL, sessionId: 's2' },
+  })
   const worlds = ['a', 'b', 'c'].map((id) => hostNamed(id, store))
   const reported = (await Promise.all(worlds.map(({ host }) => host.interruptedCalls()))).flat()
   expect(reported.map(({ outcome }) => outcome.metadata.call_id).toSorted()).toEqual(['c', 'c', 'd'])
@@ -33,11 +35,14 @@ test('two processes do not report the same calls; if one ends, the other reports
   expect(await store.list('call')).toEqual([])
 })
 
-test.each([{ claimedBy: 'dead too' }, { claimedBy: 7 }, {}])('a claim %j without an owner is removed', async (claim) => {
-  const store = await storeWith({ 'dead/claim': claim })
-  expect(await hostNamed('a', store).host.interruptedCalls()).toEqual([])
-  expect(await store.list('call')).toEqual([])
-})
+test.each([{ claimedBy: 'dead too' }, { claimedBy: 7 }, {}])(
+  'a claim %j without an owner is removed',
+  async (claim) => {
+    const store = await storeWith({ 'dead/claim': claim })
+    expect(await hostNamed('a', store).host.interruptedCalls()).toEqual([])
+    expect(await store.list('call')).toEqual([])
+  },
+)
 
 test('a reported call is dropped only when the audit has it', async () => {
   const log: string[] = []
@@ -55,26 +60,39 @@ test('a reported call is dropped only when the audit has it', async () => {
   expect(log).toEqual(['audit', 'audit', 'remove dead/1', 'discard', 'remove dead/claim'])
 })
 
-test.each(['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled'])('a call whose end the audit has as %s is dropped and not reported again', async (type) => {
-  const store = await storeWith({
-    'dead/1': { ...CALL, startedAt: 5_000 }, 'dead/2': { ...CALL, callId: 'd', startedAt: 5_000 }, 'dead/3': { ...CALL, callId: 'e', startedAt: 5_000 },
-  })
-  const end = (callId: string, ms: number, sessionId = 's') => ({ type, at: new Date(ms).toISOString(), sessionId, callId, tool: 'echo' })
-  // The id d was used before, and e in another session.
-  for (const record of [end('d', 4_999), end('c', 5_000), end('e', 6_000, 'other'), { type: 'SessionClosed', sessionId: 's', callId: 'd' }]) {
-    await store.append(record)
-  }
-  const world = hostNamed('a', store)
-  expect((await world.host.interruptedCalls()).map(({ outcome }) => outcome.metadata.call_id)).toEqual(['d', 'e'])
-  expect(world.eventsOf('ToolInvocationFailed').map(({ callId }) => callId)).toEqual(['d', 'e'])
-  expect(await store.list('call')).toEqual([])
-})
+test.each(['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled'])(
+  'a call whose end the audit has as %s is dropped and not reported again',
+  async (type) => {
+    const store = await storeWith({
+      'dead/1': { ...CALL, startedAt: 5_000 }, 'dead/2': { ...CALL, callId: 'd', startedAt: 5_000 },
+      'dead/3': { ...CALL, callId: 'e', startedAt: 5_000 },
+    })
+    const end = (callId: string, ms: number, sessionId = 's') => ({
+      type, at: new Date(ms).toISOString(), sessionId, callId, tool: 'echo',
+    })
+    // The id d was used before, and e in another session.
+    for (const record of [
+      end('d', 4_999), end('c', 5_000), end('e', 6_000, 'other'),
+      { type: 'SessionClosed', sessionId: 's', callId: 'd' },
+    ]) {
+      await store.append(record)
+    }
+    const world = hostNamed('a', store)
+    expect((await world.host.interruptedCalls()).map(({ outcome }) => outcome.metadata.call_id)).toEqual(['d', 'e'])
+    expect(world.eventsOf('ToolInvocationFailed').map(({ callId }) => callId)).toEqual(['d', 'e'])
+    expect(await store.list('call')).toEqual([])
+  },
+)
 
 test('a call is open if its id was used before in the same millisecond, or twice in the session', async () => {
   const at = new Date(5_000).toISOString()
   const again = { ...CALL, callId: 'again', startedAt: 5_000 }
-  const store = await storeWith({ 'dead/1': again, 'dead/2': { ...CALL, startedAt: 5_000 }, 'dead/3': { ...CALL, startedAt: 5_000 } })
-  for (const [type, callId] of [['Decided', 'again'], ['Succeeded', 'again'], ['Decided', 'again'], ['Succeeded', 'c']] as const) {
+  const store = await storeWith({
+    'dead/1': again, 'dead/2': { ...CALL, startedAt: 5_000 }, 'dead/3': { ...CALL, startedAt: 5_000 },
+  })
+  for (const [type, callId] of [
+    ['Decided', 'again'], ['Succeeded', 'again'], ['Decided', 'again'], ['Succeeded', 'c'],
+  ] as const) {
     await store.append({ type: `ToolInvocation${type}`, sessionId: 's', callId, at })
   }
   const reported = await hostNamed('a', store).host.interruptedCalls()

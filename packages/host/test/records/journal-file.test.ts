@@ -19,7 +19,8 @@ test('common parts of calls are written once, and each call is complete for the 
   const { open, notes, left } = notebook()
   const other = { ...origin, digest: 'e' }
   const calls = [
-    callOf('a'), callOf('b'), callOf('"\n\u2028', 's'), callOf('c', 't'), callOf('d', 's', 'other'), callOf('e', 's', 'echo', other), callOf('f'),
+    callOf('a'), callOf('b'), callOf('"\n\u2028', 's'), callOf('c', 't'), callOf('d', 's', 'other'),
+    callOf('e', 's', 'echo', other), callOf('f'),
   ]
   const numbers = calls.map((call, index) => notes.put(call, index))
   expect(open.size).toBe(calls.length + 4)
@@ -61,6 +62,8 @@ test('forms beyond the limit are kept while calls use them', () => {
 
 test('notes of an unknown form are skipped', () => {
   const form = JSON.stringify({ form: 1, sessionId: 's', tool: 't', origin })
-  expect(callsIn(['', 'nonsense', 'null', '7', '{}', '[]', '[1]', '[1,"c"]', '[2,"c",0]', '["1","c",0]', form])).toEqual([])
+  expect(
+    callsIn(['', 'nonsense', 'null', '7', '{}', '[]', '[1]', '[1,"c"]', '[2,"c",0]', '["1","c",0]', form]),
+  ).toEqual([])
   expect(callsIn(['[1,"c",0]', form])).toEqual([{ sessionId: 's', tool: 't', origin, callId: 'c', startedAt: 0 }])
 })

@@ -29,7 +29,9 @@ test.each([
   log.length = 0
   await Promise.all(numbers.map((n) => session.call(call(n))))
   expect(log.slice(0, expected.length)).toEqual(expected)
-  expect(log.slice(2 * numbers.length + 1).toSorted()).toEqual(numbers.flatMap((n) => [`drop ${n + 1}`, `answered ${n}`]).toSorted())
+  expect(log.slice(2 * numbers.length + 1).toSorted()).toEqual(
+    numbers.flatMap((n) => [`drop ${n + 1}`, `answered ${n}`]).toSorted(),
+  )
 })
 
 test('a call that a hook vetoes is never written', async () => {

@@ -23,7 +23,10 @@ test.each([
 test('a declared value is found in each of its encodings', () => {
   const value = 'pa"ss/wörd +\n'
   const { text } = createRedaction([value])
-  const encoded = [JSON.stringify(value).slice(1, -1), encodeURIComponent(value), Buffer.from(value).toString('base64'), Buffer.from(value).toString('base64url')]
+  const encoded = [
+    JSON.stringify(value).slice(1, -1), encodeURIComponent(value), Buffer.from(value).toString('base64'),
+    Buffer.from(value).toString('base64url'),
+  ]
   for (const form of [value, ...encoded]) expect(text(`<${form}>`)).toMatch(/^<\[redacted\]=*>$/)
 })
 
@@ -37,7 +40,8 @@ test('repeated values are redacted alike, at any number and length', () => {
 
 test('members with the name of a secret are removed, others are searched', () => {
   const value = {
-    apiKey: { deep: 1 }, PASSWORD: 'x', 'set-cookie': ['a'], list: [{ note: 'hunter-2.[x]', accessToken: 7 }], n: 1, none: null,
+    'apiKey': { deep: 1 }, 'PASSWORD': 'x', 'set-cookie': ['a'], 'list': [{ note: 'hunter-2.[x]', accessToken: 7 }],
+    'n': 1, 'none': null,
     'hunter-2.[x]': true,
   }
   expect(redaction.value(value)).toEqual({

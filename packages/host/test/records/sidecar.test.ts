@@ -15,7 +15,10 @@ async function called(sidecar: Sidecar) {
   const closed = session.close()
   await clock.advance(10_000)
   await closed
-  return { outcome: await outcome, faults: world.eventsOf('SuppressedError').map(({ source }) => source), pending: clock.pending }
+  return {
+    outcome: await outcome, faults: world.eventsOf('SuppressedError').map(({ source }) => source),
+    pending: clock.pending,
+  }
 }
 
 test.each<[string, Sidecar]>([
@@ -32,9 +35,13 @@ test.each<[string, Sidecar]>([
 
 test('a session has its own limit of saved bytes', async () => {
   const saved: string[] = []
-  const sidecar = sidecarWithTimeout({ save: async (_session, callId) => `/${saved.push(callId)}` }, new ManualClock(), 1_000)
+  const sidecar = sidecarWithTimeout(
+    { save: async (_session, callId) => `/${saved.push(callId)}` }, new ManualClock(), 1_000,
+  )
   await sidecar.save('one', 'a', 'x'.repeat(600))
-  await expect(sidecar.save('one', 'b', 'x'.repeat(401))).rejects.toMatchObject({ code: 'TooManyBytesSaved', data: { limit: 'sessionSavedBytes' } })
+  await expect(sidecar.save('one', 'b', 'x'.repeat(401))).rejects.toMatchObject({
+    code: 'TooManyBytesSaved', data: { limit: 'sessionSavedBytes' },
+  })
   await sidecar.save('one', 'c', 'x'.repeat(400))
   await sidecar.save('two', 'd', 'x'.repeat(1_000))
   await sidecar.discard('one')
@@ -45,10 +52,14 @@ test('a session has its own limit of saved bytes', async () => {
 test('one result is saved up to savedBytes', async () => {
   const saved: string[] = []
   const sidecar: Sidecar = { save: async (_session, callId) => `/${saved.push(callId)}` }
-  const world = createWorld({ sidecar, config: { limits: { savedBytes: 2_000 } }, extensions: [{ tools: { echo: { maxOutput: '1KB' } } }] })
+  const world = createWorld({
+    sidecar, config: { limits: { savedBytes: 2_000 } }, extensions: [{ tools: { echo: { maxOutput: '1KB' } } }],
+  })
   const session = await world.host.openSession({ mode: 'yolo' })
   const outcomes = [await session.call(CALL), await session.call({ ...CALL, arguments: { text: 'x'.repeat(1_500) } })]
-  expect(outcomes.map(({ metadata }) => [metadata.truncated, metadata.output_path])).toEqual([[true, undefined], [true, '/1']])
+  expect(outcomes.map(({ metadata }) => [metadata.truncated, metadata.output_path])).toEqual([
+    [true, undefined], [true, '/1'],
+  ])
 })
 
 test('the duration of a call includes the time to save its result', async () => {

@@ -15,7 +15,8 @@ class SlowStore extends MemoryStore {
   async appendAll({ forms, rows }: AuditGroup): Promise<number> {
     this.groups++
     await this.#released.promise
-    for (const [form, lostBefore] of rows.map((row) => JSON.parse(`[${row}]`) as [number, number?])) this.kept.push({ ...forms[form]!.same, ...(lostBefore === undefined ? {} : { lostBefore }) })
+    for (const [form, lostBefore] of rows.map((row) => JSON.parse(`[${row}]`) as [number, number?]))
+      this.kept.push({ ...forms[form]!.same, ...(lostBefore === undefined ? {} : { lostBefore }) })
     return this.kept.length
   }
 
@@ -28,9 +29,12 @@ test('a slow store loses records beyond a limit, which are counted, and memory s
   const store = new SlowStore()
   const redaction = createRedaction([])
   const failures: unknown[] = []
-  const trail = new AuditTrail({ store, redaction: () => redaction, keepArguments: false, failed: (error) => failures.push(error) })
+  const trail = new AuditTrail({
+    store, redaction: () => redaction, keepArguments: false, failed: (error) => failures.push(error),
+  })
   let sent = 0
-  const send = () => trail.hear({ type: 'SuppressedError', source: 'test', message: String(++sent), at: '' } satisfies BulkheadEvent)
+  const send = () =>
+    trail.hear({ type: 'SuppressedError', source: 'test', message: String(++sent), at: '' } satisfies BulkheadEvent)
 
   while (failures.length === 0) {
     for (let n = 0; n < 1_000; n++) send()
@@ -47,7 +51,13 @@ test('a slow store loses records beyond a limit, which are counted, and memory s
   const { length } = store.kept
   send()
   await trail.flush()
-  expect(store.kept.slice(0, length).every((record, index) => record['message'] === String(index + 1) && !('lostBefore' in record))).toBe(true)
-  expect(store.kept.slice(length)).toEqual([{ type: 'SuppressedError', source: 'test', message: String(sent), at: '', lostBefore: sent - 1 - length }])
+  expect(
+    store.kept
+      .slice(0, length)
+      .every((record, index) => record['message'] === String(index + 1) && !('lostBefore' in record)),
+  ).toBe(true)
+  expect(store.kept.slice(length)).toEqual([
+    { type: 'SuppressedError', source: 'test', message: String(sent), at: '', lostBefore: sent - 1 - length },
+  ])
   expect(sent - 1 - length).toBeGreaterThanOrEqual(1_000)
 })

@@ -70,7 +70,9 @@ test('a store that throws while a call ends loses the entry, never the outcome',
 
 test('the wrapper has the optional members that the store has, and no others', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-patient-'))
-  const stores: readonly Store[] = [await openSqliteStore({ file: join(folder, 'host.db') }), createMemoryStore(), new MemoryStore()]
+  const stores: readonly Store[] = [
+    await openSqliteStore({ file: join(folder, 'host.db') }), createMemoryStore(), new MemoryStore(),
+  ]
   const optional = ['approvalRevision', 'appendAll', 'archive', 'notes'] as const
   for (const store of stores) {
     const patient: Store = new StoreWithTimeout(store, new ManualClock())

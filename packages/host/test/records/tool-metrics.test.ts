@@ -27,7 +27,8 @@ test('the duration of a tool excludes the time of people', async () => {
   const clock = new ManualClock()
   const asks: ToolSketch = {
     requires: { capabilities: ['interact'] },
-    execute: async (_, { services, callId, signal }) => (await services.interact!(callId, { kind: 'Ask', prompt: '?' }, signal)).status,
+    execute: async (_, { services, callId, signal }) =>
+      (await services.interact!(callId, { kind: 'Ask', prompt: '?' }, signal)).status,
   }
   const { host } = createWorld({ clock, extensions: [{ tools: { asks } }] })
   const interactor = new ScriptedInteractor(async ({ request }) => {

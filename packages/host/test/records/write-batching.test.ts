@@ -5,10 +5,13 @@ import { notingStore } from '../twin/notes.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
 /** Requests to the notes and runs of the tool, in order. */
-const noting = (log: string[], faults: Partial<Notebook> = {}) => createWorld({
-  store: notingStore(log, faults),
-  extensions: [{ layer: 'bundled', inline: true, tools: { echo: { execute: async ({ n }) => void log.push(`run ${n}`) } } }],
-})
+const noting = (log: string[], faults: Partial<Notebook> = {}) =>
+  createWorld({
+    store: notingStore(log, faults),
+    extensions: [
+      { layer: 'bundled', inline: true, tools: { echo: { execute: async ({ n }) => void log.push(`run ${n}`) } } },
+    ],
+  })
 const call = (n: number) => ({ id: `c${n}`, name: 'echo', arguments: { n } })
 
 test('calls of one tick are saved together before they run', async () => {

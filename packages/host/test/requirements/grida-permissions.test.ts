@@ -8,7 +8,9 @@ import { verdictOf, type ToolSketch } from '../twin/world.ts'
 import { A, B, KEYED, opened, proveAll, ran } from './requirement.ts'
 
 const rule = (action: RuleAction, permission = 'echo', pattern = '*'): Rule => ({ permission, pattern, action })
-const layer = (name: LayerConfig['layer'], ...rules: Rule[]): LayerConfig => ({ layer: name, location: name, config: { rules } })
+const layer = (name: LayerConfig['layer'], ...rules: Rule[]): LayerConfig => ({
+  layer: name, location: name, config: { rules },
+})
 const FREE: ToolSketch = { ...KEYED, gated: false, mode: 'read', requires: { fs: { read: ['{workspace}'] } } }
 
 proveAll('grida', [
@@ -89,7 +91,9 @@ proveAll('grida', [
       const seen: unknown[] = []
       const { session, verdict } = await opened({
         tool: { ...FREE, inputSchema: { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] } },
-        watchdog: ({ tool, args, sessionId }) => { seen.push([tool.name, args, sessionId]) },
+        watchdog: ({ tool, args, sessionId }) => {
+          seen.push([tool.name, args, sessionId])
+        },
       })
       expect(await verdict({ key: 7 })).toEqual(['InputInvalid', 0])
       expect(seen).toEqual([])
@@ -105,7 +109,9 @@ proveAll('grida', [
         approvalKey === 'a' ? { action: 'deny', reason: 'looks like exfiltration' } : undefined
       const { world, call, verdict } = await opened({ tool: FREE, watchdog })
       const outcome = await call()
-      expect(toGrida(outcome)).toMatchObject({ type: 'error', error_text: expect.stringContaining('looks like exfiltration') })
+      expect(toGrida(outcome)).toMatchObject({
+        type: 'error', error_text: expect.stringContaining('looks like exfiltration'),
+      })
       expect(outcome).toMatchObject({ completion: { needsFollowup: true } })
       expect(ran(world)).toEqual([])
       expect(await verdict(B)).toEqual(['output', 0])
@@ -115,7 +121,9 @@ proveAll('grida', [
     id: 'grida.watchdog-asks', statement: 'an ask shows the call to a person, who picks once, always or reject',
     async prove() {
       const watchdog = () => ({ action: 'ask', reason: 'a strange hour' }) as const
-      for (const [person, expected] of [['once', 'output'], ['session', 'output'], ['reject', 'ApprovalDenied']] as const) {
+      for (const [person, expected] of [
+        ['once', 'output'], ['session', 'output'], ['reject', 'ApprovalDenied'],
+      ] as const) {
         const { approver, verdict } = await opened({ tool: FREE, watchdog, person })
         expect(await verdict()).toEqual([expected, 1])
         expect(approver.asked).toMatchObject([{ tool: 'echo', reasons: ['a strange hour'] }])
@@ -123,10 +131,15 @@ proveAll('grida', [
     },
   },
   {
-    id: 'grida.always-answers-the-watchdog', statement: 'always also answers the next question of the watchdog about the same call',
+    id: 'grida.always-answers-the-watchdog',
+    statement: 'always also answers the next question of the watchdog about the same call',
     async prove() {
-      const { verdict } = await opened({ tool: FREE, watchdog: () => ({ action: 'ask', reason: 'hm' }), person: 'session' })
-      expect([await verdict(), await verdict()]).toEqual([['output', 1], ['output', 0]])
+      const { verdict } = await opened({
+        tool: FREE, watchdog: () => ({ action: 'ask', reason: 'hm' }), person: 'session',
+      })
+      expect([await verdict(), await verdict()]).toEqual([
+        ['output', 1], ['output', 0],
+      ])
     },
   },
   {
@@ -134,7 +147,10 @@ proveAll('grida', [
     statement: 'the watchdog cannot allow a call that the capabilities deny, and is not asked',
     async prove() {
       let calls = 0
-      const watchdog = () => { calls++; return { action: 'allow' } as const }
+      const watchdog = () => {
+        calls++
+        return { action: 'allow' } as const
+      }
       const { verdict } = await opened({ ceiling: {}, watchdog, mode: 'yolo' })
       expect(await verdict()).toEqual(['CapabilityDenied', 0])
       expect(calls).toBe(0)
@@ -180,7 +196,9 @@ proveAll('grida', [
       await verdict()
       const { request } = world.compartment()
       const grants = request.tools.map(({ name, grant: { fs, net } }) => [name, fs.read.length, net.hosts.length])
-      expect(grants).toEqual([['echo', 1, 0], ['fetch', 0, 1]])
+      expect(grants).toEqual([
+        ['echo', 1, 0], ['fetch', 0, 1],
+      ])
     },
   },
   {
@@ -190,7 +208,9 @@ proveAll('grida', [
       const { session } = await opened({ rules: [rule('deny', 'echo', 'a')], mode: 'yolo' })
       const rules = [rule('allow', 'echo', 'a'), rule('deny', 'echo', 'b')]
       const child = await session.openSubagent({ rules, mode: 'yolo' })
-      for (const [key, expected] of [['a', 'RuleDenied'], ['b', 'RuleDenied'], ['c', 'output']] as const) {
+      for (const [key, expected] of [
+        ['a', 'RuleDenied'], ['b', 'RuleDenied'], ['c', 'output'],
+      ] as const) {
         expect(verdictOf(await child.call({ id: key, name: 'echo', arguments: { key } }))).toBe(expected)
       }
     },

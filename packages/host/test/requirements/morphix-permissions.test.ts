@@ -12,7 +12,14 @@ const POINTS = [
 /** One call with every observer, in the terms of morphix. */
 async function observed(setting: Setting, args = A) {
   const contexts: HookContext[] = []
-  const hooks: Hooks = Object.fromEntries(POINTS.map((point) => [point, (context: HookContext) => { contexts.push(context) }]))
+  const hooks: Hooks = Object.fromEntries(
+    POINTS.map((point) => [
+      point,
+      (context: HookContext) => {
+        contexts.push(context)
+      },
+    ]),
+  )
   const setup = await opened({ ...setting, hooks })
   const result = toMorphix(await setup.call(args))
   await flush()

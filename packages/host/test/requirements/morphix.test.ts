@@ -18,7 +18,9 @@ describe('morphix: the registry', () => {
   test('registers, finds by name, lists and unregisters, and reports whether there was something to unregister', async () => {
     const world = createWorld({ extensions: [] })
     expect(world.host.tool('echo')).toBeUndefined()
-    await world.host.register([sketchExtension({ id: 'a' }).descriptor, sketchExtension({ id: 'b', tools: { other: {} } }).descriptor])
+    await world.host.register([
+      sketchExtension({ id: 'a' }).descriptor, sketchExtension({ id: 'b', tools: { other: {} } }).descriptor,
+    ])
     expect(world.host.tool('echo')?.extension).toBe('a')
     expect(world.host.tools().map(({ name }) => name)).toEqual(['echo', 'other'])
     expect(await world.host.unregister('a')).toBe(true)
@@ -33,20 +35,26 @@ describe('morphix: the registry', () => {
     const session = await world.host.openSession(yolo)
     expect(verdictOf(await session.call({ id: 'c', name: 'ehco', arguments: {} }))).toBe('ToolNotRegistered')
     const off = createWorld({ config: { toolsEnabled: false } })
-    expect(verdictOf(await (await off.host.openSession(yolo)).call({ id: 'c', name: 'echo', arguments: {} }))).toBe('ToolsDisabled')
+    expect(verdictOf(await (await off.host.openSession(yolo)).call({ id: 'c', name: 'echo', arguments: {} }))).toBe(
+      'ToolsDisabled',
+    )
   })
 })
 
 describe('morphix: the workspace', () => {
   const everywhere: ExtensionSketch = { id: 'everywhere', tools: { shared: {}, everywhere: {} } }
-  const workspaceOf = (name: string): ExtensionSketch => ({ id: name, layer: 'project', tools: { shared: {}, [name]: {} } })
+  const workspaceOf = (name: string): ExtensionSketch => ({
+    id: name, layer: 'project', tools: { shared: {}, [name]: {} },
+  })
 
   /** A host in one folder, and a function that switches to another one. */
   function twoFolders() {
     const world = createWorld({ extensions: [everywhere, workspaceOf('here')] })
-    const toThere = () => world.host.switchWorkspace({
-      workspace: '/there', sandbox: world.sandbox, report: world.find({ extensions: [everywhere, workspaceOf('there')] }),
-    })
+    const toThere = () =>
+      world.host.switchWorkspace({
+        workspace: '/there', sandbox: world.sandbox,
+        report: world.find({ extensions: [everywhere, workspaceOf('there')] }),
+      })
     return { world, toThere }
   }
 

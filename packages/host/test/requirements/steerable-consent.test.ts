@@ -7,11 +7,15 @@ import { opened, proveAll, ran } from './requirement.ts'
 const SHELL: ToolSketch = { mode: 'read', requires: { shell: [{ cmd: '*' }] }, inputSchema: { type: 'object' } }
 
 /** A bundled tool, so that `gated: false` counts. */
-const ours = (mode: ToolMode) => opened({
-  extensions: [{
-    layer: 'bundled', inline: true, tools: { echo: { gated: false, mode, requires: { net: { hosts: ['example.com'] } } } },
-  }],
-})
+const ours = (mode: ToolMode) =>
+  opened({
+    extensions: [
+      {
+        layer: 'bundled', inline: true,
+        tools: { echo: { gated: false, mode, requires: { net: { hosts: ['example.com'] } } } },
+      },
+    ],
+  })
 
 proveAll('steerable', [
   {
@@ -61,10 +65,13 @@ proveAll('steerable', [
   {
     id: 'steerable.third-party-runs-without-consent',
     statement: 'safe_write, destructive and external tools of third parties run without consent',
-    overruledBy: 'gated: false from a stranger is honoured only where its requirements have no effects; tool mode is a floor',
+    overruledBy:
+      'gated: false from a stranger is honoured only where its requirements have no effects; tool mode is a floor',
     async prove() {
       for (const mode of ['safe_write', 'destructive', 'external'] as const) {
-        const { verdict } = await opened({ tool: { gated: false, mode, requires: { net: { hosts: ['example.com'] } } } })
+        const { verdict } = await opened({
+          tool: { gated: false, mode, requires: { net: { hosts: ['example.com'] } } },
+        })
         expect(await verdict({})).toEqual(['output', 1])
       }
     },
@@ -100,7 +107,9 @@ proveAll('steerable', [
       expect(await verdict({ command: 'ls' })).toEqual(['output', 1])
       expect(await verdict({ command: 'ls' })).toEqual(['output', 0])
       const risky = { command: 'git push --force origin topic' }
-      expect([await verdict(risky), await verdict(risky)]).toEqual([['output', 1], ['output', 1]])
+      expect([await verdict(risky), await verdict(risky)]).toEqual([
+        ['output', 1], ['output', 1],
+      ])
       expect(approver.asked.at(-1)?.reasons.join()).toMatch(/Rewrite a remote branch/)
     },
   },

@@ -157,7 +157,11 @@ proveAll('stud', [
     async prove() {
       const { world, verdict } = await opened({ extensions: [{ id: 'a', tools: { echo: KEYED } }], person: 'session' })
       expect([await verdict(), await verdict()]).toEqual([['output', 1], ['output', 0]])
-      world.find({ extensions: [{ id: 'a', tools: { echo: KEYED } }, { id: 'b', layer: 'project', tools: { echo: KEYED } }] })
+      world.find({
+        extensions: [
+          { id: 'a', tools: { echo: KEYED } }, { id: 'b', layer: 'project', tools: { echo: KEYED } },
+        ],
+      })
       await world.host.reload()
       expect(await verdict()).toEqual(['output', 1])
     },
@@ -177,7 +181,9 @@ proveAll('stud', [
       const { world, verdict } = await opened({ stateMachine: machine(), interactor, person: undefined })
       expect([await verdict(), await verdict()]).toEqual([['output', 0], ['output', 0]])
       expect(interactor.asked.map(({ request }) => request.kind)).toEqual(['grantStageTool', 'grantStageTool'])
-      expect(world.eventsOf('ToolInvocationDecided').map(({ source }) => source)).toEqual(['sm-grant-token', 'sm-grant-token'])
+      expect(world.eventsOf('ToolInvocationDecided').map(({ source }) => source)).toEqual([
+        'sm-grant-token', 'sm-grant-token',
+      ])
       for (const refusing of [grants(false), new ScriptedInteractor(() => ({ status: 'timeout' }))]) {
         const denied = await opened({ stateMachine: machine(), interactor: refusing, person: undefined })
         expect(await denied.verdict()).toEqual(['ApprovalDenied', 0])
@@ -189,7 +195,18 @@ proveAll('stud', [
     statement: 'guards run even after a state machine has approved, and the first that denies ends it',
     async prove() {
       const called: string[] = []
-      const guards = [() => { called.push('one') }, () => { called.push('two'); return no() }, () => { called.push('three') }]
+      const guards = [
+        () => {
+          called.push('one')
+        },
+        () => {
+          called.push('two')
+          return no()
+        },
+        () => {
+          called.push('three')
+        },
+      ]
       const { world, verdict } = await opened({ stateMachine: machine('echo'), guards })
       expect(await verdict()).toEqual(['GuardDenied', 0])
       expect(called).toEqual(['one', 'two'])
@@ -204,7 +221,8 @@ proveAll('stud', [
       const { session, approver } = await opened({ approver: refusing })
       const outcome = await session.call({ id: 'c', name: 'echo', arguments: A })
       expect(outcome).toMatchObject({
-        error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('not today'), completion: { needsFollowup: true },
+        error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('not today'),
+        completion: { needsFollowup: true },
       })
       expect(approver.asked).toEqual([])
     },
@@ -215,7 +233,14 @@ proveAll('stud', [
     async prove() {
       const gate = Promise.withResolvers<void>()
       const { world, session, approver } = await opened({
-        tool: { ...KEYED, execute: async ({ key }) => { if (key === 'a') await gate.promise; else gate.resolve(); return key } },
+        tool: {
+          ...KEYED,
+          execute: async ({ key }) => {
+            if (key === 'a') await gate.promise
+            else gate.resolve()
+            return key
+          },
+        },
         approver: { approve: async ({ approvalKey }) => ({ decision: approvalKey === 'b' ? 'reject' : 'once' }) },
       })
       const calls = ['a', 'b', 'c'].map((key) => ({ id: key, name: 'echo', arguments: { key } }))
@@ -266,7 +291,9 @@ proveAll('stud', [
     statement: 'a tool asks people by the interaction protocol only, and cannot ask questions of the host',
     async prove() {
       const asking = async ({ services, callId, signal }: TwinRuntime) =>
-        services.interact!(callId, { kind: 'grantStageTool' } as never, signal).catch((thrown: { code: string }) => thrown.code)
+        services.interact!(callId, { kind: 'grantStageTool' } as never, signal).catch(
+          (thrown: { code: string }) => thrown.code,
+        )
       const tool: ToolSketch = { requires: { capabilities: ['interact'] }, execute: (_, runtime) => asking(runtime) }
       expect(await (await opened({ tool })).call({})).toMatchObject({ data: 'CapabilityDenied' })
       const world = createWorld({ extensions: [{ tools: { echo: { gated: false, mode: 'read', requires: {} } } }] })
@@ -280,7 +307,12 @@ proveAll('stud', [
     async prove() {
       let dismissed: unknown
       const slow: Interactor = {
-        interact: (_, signal) => new Promise(() => signal.addEventListener('abort', () => { dismissed = signal.reason })),
+        interact: (_, signal) =>
+          new Promise(() =>
+            signal.addEventListener('abort', () => {
+              dismissed = signal.reason
+            }),
+          ),
       }
       const quick = new ScriptedInteractor(() => ({ status: 'accepted', value: { decision: 'once' } }))
       const { verdict } = await opened({ interactor: [slow, quick], person: undefined })

@@ -30,15 +30,21 @@ describe('stud: lifecycle of a tool', () => {
     const phases: LifecyclePhase[] = []
     const ran = (phase: LifecyclePhase) => () => { phases.push(phase) }
     const world = createWorld({
-      extensions: [{ phases: { init: ran('init'), activate: ran('activate'), deactivate: ran('deactivate'), dispose: ran('dispose') } }],
+      extensions: [
+        {
+          phases: {
+            init: ran('init'), activate: ran('activate'), deactivate: ran('deactivate'), dispose: ran('dispose'),
+          },
+        },
+      ],
     })
     await (await world.host.openSession(yolo)).call(echo)
     await world.host.close()
     expect(phases).toEqual(['init', 'activate', 'deactivate', 'dispose'])
     expect(world.eventsOf('LifecyclePhaseStart').map(({ phase }) => phase)).toEqual(phases)
-    expect(world.eventsOf('LifecyclePhaseEnd').map(({ phase, ok, durationMs }) => [phase, ok, durationMs >= 0])).toEqual(
-      phases.map((phase) => [phase, true, true]),
-    )
+    expect(
+      world.eventsOf('LifecyclePhaseEnd').map(({ phase, ok, durationMs }) => [phase, ok, durationMs >= 0]),
+    ).toEqual(phases.map((phase) => [phase, true, true]))
   })
 
   test('a missing phase is a no-op', async () => {
@@ -48,7 +54,9 @@ describe('stud: lifecycle of a tool', () => {
   })
 
   test('names and schemas are registered together or not at all', () => {
-    const world = createWorld({ extensions: [{ tools: { fine: {}, broken: { inputSchema: { type: 'object', required: {} } } } }] })
+    const world = createWorld({
+      extensions: [{ tools: { fine: {}, broken: { inputSchema: { type: 'object', required: {} } } } }],
+    })
     expect(world.host.tools()).toEqual([])
     expect(world.host.diagnostics).toMatchObject([{ stage: 'register', path: '/tools/1/inputSchema' }])
   })
@@ -87,15 +95,21 @@ describe('stud: lifecycle of a tool', () => {
     const session = await world.host.openSession(yolo)
     expect(await session.call(echo)).toMatchObject({ error: { code: 'LifecycleFailure', class: 'ExtensionHost' } })
     expect(world.sandbox.alive).toEqual([])
-    expect(world.host.extensions()).toMatchObject([{ state: 'failed', fault: { message: `The phase ${phase} of "sample" failed: not today` } }])
+    expect(world.host.extensions()).toMatchObject([
+      { state: 'failed', fault: { message: `The phase ${phase} of "sample" failed: not today` } },
+    ])
     expect(world.host.tools().map(({ name }) => name)).toEqual(['echo'])
   })
 
   test('any number may be loaded and active', async () => {
-    const extensions = Array.from({ length: 100 }, (_, index): ExtensionSketch => ({ id: `e${index}`, tools: { [`t${index}`]: {} } }))
+    const extensions = Array.from({ length: 100 }, (_, index): ExtensionSketch => ({
+      id: `e${index}`, tools: { [`t${index}`]: {} },
+    }))
     const world = createWorld({ extensions })
     const session = await world.host.openSession(yolo)
-    const outcomes = await Promise.all(extensions.map((_, index) => session.call({ id: `c${index}`, name: `t${index}`, arguments: {} })))
+    const outcomes = await Promise.all(
+      extensions.map((_, index) => session.call({ id: `c${index}`, name: `t${index}`, arguments: {} })),
+    )
     expect(outcomes.every(({ type }) => type === 'output')).toBe(true)
     expect(world.host.extensions().every(({ state }) => state === 'active')).toBe(true)
   })
@@ -109,13 +123,17 @@ describe('stud: dependencies', () => {
   test('start before their dependents, and stop after them', async () => {
     const world = createWorld({ extensions: pair })
     await (await world.host.openSession(yolo)).call(echo)
-    const started = world.eventsOf('LifecycleStateChanged').filter(({ to }) => to === 'active').map(({ extensionId }) => extensionId)
+    const started = world
+      .eventsOf('LifecycleStateChanged')
+      .filter(({ to }) => to === 'active')
+      .map(({ extensionId }) => extensionId)
     expect(started).toEqual(['base', 'top'])
     expect((await world.host.close()).stopped).toEqual(['top', 'base'])
   })
 
   test('a missing dependency and a cycle are errors', () => {
-    const codes = (extensions: readonly ExtensionSketch[]) => createWorld({ extensions }).host.diagnostics.map(({ code }) => code)
+    const codes = (extensions: readonly ExtensionSketch[]) =>
+      createWorld({ extensions }).host.diagnostics.map(({ code }) => code)
     expect(codes([pair[0]!])).toEqual(['DependencyMissing'])
     expect(codes([pair[0]!, { ...pair[1]!, dependsOn: ['top'] }])).toEqual(['DependencyCycle', 'DependencyCycle'])
   })
@@ -126,8 +144,12 @@ describe('stud: names, layers and failures', () => {
     const world = createWorld({ extensions: [{ id: 'a', layer: 'bundled' }, { id: 'b', layer: 'project' }] })
     const session = await world.host.openSession(yolo)
     await session.call(echo)
-    expect(world.host.tool('echo')).toMatchObject({ layer: 'project', extension: 'b', shadows: [{ layer: 'bundled', extension: 'a' }] })
-    expect(world.eventsOf('ToolInvocationSucceeded')).toMatchObject([{ tool: 'echo', origin: { layer: 'project', extension: 'b' } }])
+    expect(world.host.tool('echo')).toMatchObject({
+      layer: 'project', extension: 'b', shadows: [{ layer: 'bundled', extension: 'a' }],
+    })
+    expect(world.eventsOf('ToolInvocationSucceeded')).toMatchObject([
+      { tool: 'echo', origin: { layer: 'project', extension: 'b' } },
+    ])
   })
 
   test('a failed extension is left out, and the session continues', async () => {
@@ -139,7 +161,9 @@ describe('stud: names, layers and failures', () => {
   })
 
   test('a failing override of a project falls back to the layer below, and names it', () => {
-    const world = createWorld({ extensions: [{ version: '1.0.0' }, { layer: 'project', version: '2.0.0', dependsOn: ['gone'] }] })
+    const world = createWorld({
+      extensions: [{ version: '1.0.0' }, { layer: 'project', version: '2.0.0', dependsOn: ['gone'] }],
+    })
     expect(world.host.tool('echo')).toMatchObject({ layer: 'global', version: '1.0.0' })
     expect(world.host.diagnostics).toMatchObject([{ layer: 'project', fallbackTo: 'global' }])
   })
@@ -153,7 +177,9 @@ describe('stud: names, layers and failures', () => {
 })
 
 describe('stud: reload', () => {
-  const version = (number: number, more: ExtensionSketch = {}): ExtensionSketch => ({ version: `${number}.0.0`, ...more })
+  const version = (number: number, more: ExtensionSketch = {}): ExtensionSketch => ({
+    version: `${number}.0.0`, ...more,
+  })
 
   test('is deferred while a turn is active, until it has ended or was cancelled', async () => {
     const world = createWorld({ extensions: [version(1)] })
@@ -181,24 +207,40 @@ describe('stud: reload', () => {
   })
 
   test('of "never" is refused, of an unknown extension is an error, and a failed one keeps the old tool', async () => {
-    const world = createWorld({ extensions: [version(1, { reloadBehavior: 'never' }), { id: 'frail', version: '1.0.0', tools: { frail: {} } }] })
+    const world = createWorld({
+      extensions: [version(1, { reloadBehavior: 'never' }), { id: 'frail', version: '1.0.0', tools: { frail: {} } }],
+    })
     const session = await world.host.openSession(yolo)
     await session.call(echo)
     await session.call({ ...echo, name: 'frail' })
     const failing = { init: () => { throw new BulkheadError('LifecycleFailure', 'no') } }
-    world.find({ extensions: [version(2, { reloadBehavior: 'never' }), { id: 'frail', version: '2.0.0', tools: { frail: {} }, phases: failing }] })
+    world.find({
+      extensions: [
+        version(2, { reloadBehavior: 'never' }),
+        { id: 'frail', version: '2.0.0', tools: { frail: {} }, phases: failing },
+      ],
+    })
     const { changes } = await world.host.reload()
     expect(changes.map(({ extension, result, error }) => [extension, result, error?.code])).toEqual([
       ['sample', 'refused', 'ReloadRefused'], ['frail', 'failed', 'LifecycleFailure'],
     ])
     expect(verdictOf(await session.call({ ...echo, name: 'frail' }))).toBe('output')
-    await expect(world.host.reload({ extensions: ['nobody'] })).rejects.toMatchObject({ code: 'ExtensionNotFound', class: 'Validation' })
+    await expect(world.host.reload({ extensions: ['nobody'] })).rejects.toMatchObject({
+      code: 'ExtensionNotFound', class: 'Validation',
+    })
   })
 
   test('an approval ends when the bytes of its tool change', async () => {
     let asked = 0
     const world = createWorld({ extensions: [version(1)] })
-    const session = await world.host.openSession({ approver: { approve: async () => { asked++; return { decision: 'session' } } } })
+    const session = await world.host.openSession({
+      approver: {
+        approve: async () => {
+          asked++
+          return { decision: 'session' }
+        },
+      },
+    })
     await session.call(echo)
     await session.call(echo)
     expect(asked).toBe(1)

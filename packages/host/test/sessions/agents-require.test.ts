@@ -6,7 +6,9 @@ const WRITES = { requires: { fs: { write: ['docs/**'] } } }
 const AGENT = { name: 'scribe', requires: { fs: { read: ['docs/**', 'notes/**'] } } }
 
 const opened = async (agentsRequire: 'narrows' | 'adds' | undefined, agent: object = AGENT) => {
-  const { host } = createWorld({ extensions: [{ tools: { look: READS, store: WRITES } }], agents: [AGENT], ...(agentsRequire && { agentsRequire }) })
+  const { host } = createWorld({
+    extensions: [{ tools: { look: READS, store: WRITES } }], agents: [AGENT], ...(agentsRequire && { agentsRequire }),
+  })
   const session = await host.openSession({ agent: agent as typeof AGENT, mode: 'yolo' })
   const run = async (name: string) => {
     const outcome = await session.call({ id: name, name, arguments: {} })
@@ -15,19 +17,25 @@ const opened = async (agentsRequire: 'narrows' | 'adds' | undefined, agent: obje
   return { host, session, run }
 }
 
-it.each([undefined, 'narrows'] as const)('requires of an agent without a ceiling narrows: %s', async (agentsRequire) => {
-  const { host, session, run } = await opened(agentsRequire)
-  expect([await run('look'), await run('store')]).toEqual(['done', 'CapabilityDenied'])
-  expect(session.surface().words).toEqual(['read /work space/docs/**'])
-  expect(host.diagnostics).toMatchObject([
-    { code: 'AgentInvalid', severity: 'warning', path: '/requires' }, { code: 'AgentInvalid', severity: 'warning', path: '/requires' },
-  ])
-})
+it.each([undefined, 'narrows'] as const)(
+  'requires of an agent without a ceiling narrows: %s',
+  async (agentsRequire) => {
+    const { host, session, run } = await opened(agentsRequire)
+    expect([await run('look'), await run('store')]).toEqual(['done', 'CapabilityDenied'])
+    expect(session.surface().words).toEqual(['read /work space/docs/**'])
+    expect(host.diagnostics).toMatchObject([
+      { code: 'AgentInvalid', severity: 'warning', path: '/requires' },
+      { code: 'AgentInvalid', severity: 'warning', path: '/requires' },
+    ])
+  },
+)
 
 it('where it adds, a new tool needs no change of the agent, and no tool gets more', async () => {
   const { host, session, run } = await opened('adds')
   expect([await run('look'), await run('store')]).toEqual(['done', 'done'])
-  expect(session.surface().words).toEqual(['read /work space/docs/**', 'read /work space/notes/**', 'write /work space/docs/**'])
+  expect(session.surface().words).toEqual([
+    'read /work space/docs/**', 'read /work space/notes/**', 'write /work space/docs/**',
+  ])
   expect(session.surface().items[1]).toMatchObject({ tools: [], agent: true })
   expect(host.diagnostics).toEqual([])
 })

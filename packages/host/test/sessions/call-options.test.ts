@@ -14,7 +14,9 @@ test.each<[string, unknown, string]>([
 ])('an invalid option is the error of the call: %s', async (_, options, message) => {
   const world = createWorld()
   const session = await world.host.openSession({ mode: 'yolo' })
-  const refused = { error: { code: 'InputInvalid' }, error_text: expect.stringContaining(message), metadata: { attempt: 0 } }
+  const refused = {
+    error: { code: 'InputInvalid' }, error_text: expect.stringContaining(message), metadata: { attempt: 0 },
+  }
   expect(await session.call(CALL, options as never)).toMatchObject(refused)
   expect(await session.callAll([CALL, { ...CALL, id: 'c2' }], options as never)).toMatchObject([refused, refused])
   expect(world.sandbox.requests).toEqual([])
@@ -61,7 +63,9 @@ test('onProgress gets messages and updates of the tool and of tools that it call
     { callId: 'c1.1', tool: 'inner', text: 'inside' },
   ])
   expect(verdictOf(await call('c2', () => { throw new Error('broken') }))).toBe('output')
-  expect(world.eventsOf('SuppressedError')).toContainEqual(expect.objectContaining({ source: 'onProgress', message: 'broken' }))
+  expect(world.eventsOf('SuppressedError')).toContainEqual(
+    expect.objectContaining({ source: 'onProgress', message: 'broken' }),
+  )
 })
 
 test('onLog gets the lines of the tool and of tools that it calls, and none of other calls', async () => {
@@ -86,9 +90,24 @@ test('onLog gets the lines of the tool and of tools that it calls, and none of o
 test('an update that a hook drops does not reach onProgress', async () => {
   const seen: CallProgress[] = []
   const world = createWorld({
-    extensions: [{ id: 'echo', tools: { echo: { execute: (_, { update }) => { update('secret'); update('open'); return 1 } } } }],
+    extensions: [
+      {
+        id: 'echo',
+        tools: {
+          echo: {
+            execute: (_, { update }) => {
+              update('secret')
+              update('open')
+              return 1
+            },
+          },
+        },
+      },
+    ],
   })
-  const session = await world.host.openSession({ mode: 'yolo', hooks: { beforeToolExecutionUpdate: (_, partial) => partial !== 'secret' } })
+  const session = await world.host.openSession({
+    mode: 'yolo', hooks: { beforeToolExecutionUpdate: (_, partial) => partial !== 'secret' },
+  })
   await session.callAll([CALL], { onProgress: (progress) => void seen.push(progress) })
   expect(seen).toEqual([{ callId: 'c1', tool: 'echo', partial: 'open' }])
 })

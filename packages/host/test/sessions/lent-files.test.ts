@@ -6,9 +6,12 @@ const sidecar = { save: async () => '', files: (session: string) => files.get(se
 const calls = new Map<string, object>([
   ['c1', { session: { id: 'mine' }, parent: undefined }], ['c2', { session: { id: 'other' }, parent: undefined }],
   ['nested', { session: { id: 'mine' }, parent: { isProgram: false } }],
-  ['of a program', { session: { id: 'mine' }, parent: { isProgram: true } }], ['empty', { session: { id: 'third' }, parent: undefined }],
+  ['of a program', { session: { id: 'mine' }, parent: { isProgram: true } }],
+  ['empty', { session: { id: 'third' }, parent: undefined }],
 ])
-const running = { get: (id: string) => calls.has(id) ? { call: calls.get(id) } : undefined } as unknown as LendingSources['running']
+const running = {
+  get: (id: string) => (calls.has(id) ? { call: calls.get(id) } : undefined),
+} as unknown as LendingSources['running']
 
 const lent = (id: string, layer: 'bundled' | 'global' | 'project', callId: string) =>
   lendFiles({ descriptor: { id, layer }, running, sidecar }).lentFiles?.(callId)

@@ -9,12 +9,16 @@ const POWERS = { fs: { read: ['{workspace}'] }, capabilities: ['tools.call'] } a
 const calls = (name: string, args: Json = {}) => (_: unknown, {
   services, callId, signal,
 }: TwinRuntime) => services.callTool!(callId, name, args, signal)
-const caller = (execute: ToolSketch['execute'] & {}, more: ToolSketch = {}): ToolSketch =>
-  ({ mode: 'read', requires: { fs: { read: [...POWERS.fs.read] }, capabilities: [...POWERS.capabilities] }, execute, ...more })
+const caller = (execute: ToolSketch['execute'] & {}, more: ToolSketch = {}): ToolSketch => ({
+  mode: 'read', requires: { fs: { read: [...POWERS.fs.read] }, capabilities: [...POWERS.capabilities] }, execute,
+  ...more,
+})
 
 async function run(tools: Readonly<Record<string, ToolSketch>>, name = 'outer') {
   const world = createWorld({
-    extensions: [{ id: 'outer', tools: { outer: tools['outer']! } }, { id: 'inner', tools: { inner: tools['inner'] ?? {} } }],
+    extensions: [
+      { id: 'outer', tools: { outer: tools['outer']! } }, { id: 'inner', tools: { inner: tools['inner'] ?? {} } },
+    ],
   })
   const session = await world.host.openSession({ mode: 'yolo' })
   return { world, outcome: await session.call({ id: 'c1', name, arguments: {} }) }
@@ -55,7 +59,9 @@ test('its result is not truncated or saved, and is rejected above outputBytes', 
   const whole = await read(50_000)
   expect(whole).toMatchObject({ type: 'output', data: 'x'.repeat(50_000) })
   expect(whole.metadata).not.toHaveProperty('truncated')
-  expect(await read(100_001)).toMatchObject({ type: 'error', error: { code: 'OutputTooLarge', data: { limit: 'outputBytes' } } })
+  expect(await read(100_001)).toMatchObject({
+    type: 'error', error: { code: 'OutputTooLarge', data: { limit: 'outputBytes' } },
+  })
   expect(saved).toEqual([])
 })
 
@@ -76,7 +82,9 @@ test('recursion is limited', async () => {
     error_text: 'The call of "outer" was refused: tools call each other 5 deep at most, and "outer", which calls it, is that deep. '
       + 'Do the rest in the tool itself, or hand it back for the model to call.',
   })
-  expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([{ callId: 'c1.1.2.3.4.5.6', errorCode: 'CapabilityDenied' }])
+  expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([
+    { callId: 'c1.1.2.3.4.5.6', errorCode: 'CapabilityDenied' },
+  ])
   expect(world.eventsOf('ToolInvocationStarted')).toHaveLength(6)
 })
 
@@ -86,7 +94,9 @@ test('nested calls need the capability, and are rejected outside of a call', asy
   const other = await run({ outer: caller(() => 1) })
   await expect(
     other.world.compartment('outer').request.services.callTool!('nobody', 'inner', {}, new AbortController().signal),
-  ).rejects.toMatchObject({ code: 'CapabilityDenied', message: expect.stringContaining('Await it before the call ends.') })
+  ).rejects.toMatchObject({
+    code: 'CapabilityDenied', message: expect.stringContaining('Await it before the call ends.'),
+  })
 })
 
 test('the inner call ends with the outer call', async () => {
@@ -127,7 +137,10 @@ test('an inner call that is not awaited ends with the outer call', async () => {
     return await new Promise(() => {})
   })
   const world = createWorld({
-    extensions: [{ id: 'outer', tools: { outer } }, { id: 'inner', tools: { inner: { execute: () => new Promise(() => {}) } } }],
+    extensions: [
+      { id: 'outer', tools: { outer } },
+      { id: 'inner', tools: { inner: { execute: () => new Promise(() => {}) } } },
+    ],
   })
   const session = await world.host.openSession({ mode: 'yolo' })
   const cancel = new AbortController()

@@ -14,13 +14,16 @@ const outer = (more: Partial<ExtensionSketch> = {}, requires: JsonObject = {}, n
   tools: {
     outer: {
       mode: 'read', requires: { ...READS, ...HOSTS, ...requires, capabilities: ['tools.call', 'session'] },
-      execute: (args: JsonObject, { services, callId, signal }: TwinRuntime) => services.callTool!(callId, name, args, signal),
+      execute: (args: JsonObject, { services, callId, signal }: TwinRuntime) =>
+        services.callTool!(callId, name, args, signal),
     },
   },
   ...more,
 })
 const inner = (more: Partial<ExtensionSketch> = {}): ExtensionSketch =>
-  ({ id: 'inner', tools: { inner: { requires: { ...READS, ...HOSTS }, approvalKey: '{city}' } }, ...more } as ExtensionSketch)
+  ({
+    id: 'inner', tools: { inner: { requires: { ...READS, ...HOSTS }, approvalKey: '{city}' } }, ...more,
+  }) as ExtensionSketch
 
 const nested = async (world: World): Promise<string> => {
   const session = await world.host.openSession({ mode: 'yolo' })
@@ -36,10 +39,16 @@ describe('a nested call uses no power that its caller lacks', () => {
     ['a variable of both', { env: ['HOME_PAGE'] }, { env: ['HOME_PAGE'] }, 'output'],
     ['a secret', {}, { secrets: [TOKEN] }, 'CapabilityDenied'],
     ['a secret of another name', { secrets: [{ ...TOKEN, name: 'OTHER' }] }, { secrets: [TOKEN] }, 'CapabilityDenied'],
-    ['a secret for another host', { secrets: [{ ...TOKEN, hosts: ['other.example.com'] }] }, { secrets: [TOKEN] }, 'CapabilityDenied'],
+    [
+      'a secret for another host', { secrets: [{ ...TOKEN, hosts: ['other.example.com'] }] }, { secrets: [TOKEN] },
+      'CapabilityDenied',
+    ],
     ['a secret of both', { secrets: [TOKEN] }, { secrets: [TOKEN] }, 'output'],
     ['the state of another extension', {}, { stateSlot: STATE }, 'CapabilityDenied'],
-    ['the state of another extension, with state of its own', { stateSlot: STATE }, { stateSlot: STATE }, 'CapabilityDenied'],
+    [
+      'the state of another extension, with state of its own', { stateSlot: STATE }, { stateSlot: STATE },
+      'CapabilityDenied',
+    ],
   ])('%s', async (_, caller, called, verdict) => {
     expect(await nested(createWorld({ extensions: [outer(caller), inner(called)] }))).toBe(verdict)
   })
@@ -54,8 +63,10 @@ describe('a nested call uses no power that its caller lacks', () => {
     const world = createWorld({ extensions: [outer(), inner({ env: ['A'], secrets: [TOKEN], stateSlot: STATE })] })
     await nested(world)
     const decided = world.eventsOf('ToolInvocationDecided').find(({ tool }) => tool === 'inner')
-    expect(decided?.reason).toBe('"outer", which calls it, may not read the variable A; use the secret API_TOKEN for api.example.com; '
-      + 'read and write the stored state of inner')
+    expect(decided?.reason).toBe(
+      '"outer", which calls it, may not read the variable A; use the secret API_TOKEN for api.example.com; '
+        + 'read and write the stored state of inner',
+    )
   })
 })
 
@@ -88,28 +99,34 @@ describe('the callers of a nested call', () => {
     ])
   })
 
-  test.each(['session', 'project'] as const)('an approval of a direct call for the %s does not answer a nested one', async (scope) => {
-    const { approver, tools } = deciding({ inner: scope, outer: scope })
-    const session = await world().host.openSession({ approver })
-    await session.call(call('inner'))
-    await session.call({ ...call('inner'), id: 'again' })
-    expect(tools()).toEqual(['inner'])
-    await session.call(call('outer'))
-    expect(tools()).toEqual(['outer', 'inner'])
-    await session.call({ ...call('outer'), id: 'again' })
-    expect(tools()).toEqual([])
-  })
+  test.each(['session', 'project'] as const)(
+    'an approval of a direct call for the %s does not answer a nested one',
+    async (scope) => {
+      const { approver, tools } = deciding({ inner: scope, outer: scope })
+      const session = await world().host.openSession({ approver })
+      await session.call(call('inner'))
+      await session.call({ ...call('inner'), id: 'again' })
+      expect(tools()).toEqual(['inner'])
+      await session.call(call('outer'))
+      expect(tools()).toEqual(['outer', 'inner'])
+      await session.call({ ...call('outer'), id: 'again' })
+      expect(tools()).toEqual([])
+    },
+  )
 
-  test.each(['session', 'project'] as const)('an approval of a nested call for the %s answers neither a direct one nor one of another caller', async (scope) => {
-    const { approver, tools } = deciding({ inner: scope, outer: scope, third: scope })
-    const session = await world().host.openSession({ approver })
-    await session.call(call('outer'))
-    expect(tools()).toEqual(['outer', 'inner'])
-    await session.call(call('inner'))
-    expect(tools()).toEqual(['inner'])
-    await session.call(call('third'))
-    expect(tools()).toEqual(['third', 'inner'])
-  })
+  test.each(['session', 'project'] as const)(
+    'an approval of a nested call for the %s answers neither a direct one nor one of another caller',
+    async (scope) => {
+      const { approver, tools } = deciding({ inner: scope, outer: scope, third: scope })
+      const session = await world().host.openSession({ approver })
+      await session.call(call('outer'))
+      expect(tools()).toEqual(['outer', 'inner'])
+      await session.call(call('inner'))
+      expect(tools()).toEqual(['inner'])
+      await session.call(call('third'))
+      expect(tools()).toEqual(['third', 'inner'])
+    },
+  )
 
   test('an approval of a nested call ends when its caller changes', async () => {
     const first = world()
@@ -134,17 +151,23 @@ describe('the callers of a nested call', () => {
 })
 
 describe('sub-agents', () => {
-  const task: ExtensionSketch = { id: 'task', layer: 'bundled', tools: { task: { requires: { capabilities: ['session'] }, mode: 'local' } } }
+  const task: ExtensionSketch = {
+    id: 'task', layer: 'bundled', tools: { task: { requires: { capabilities: ['session'] }, mode: 'local' } },
+  }
 
-  test.each(['bundled', 'global', 'project'] as const)('are not started by a tool of the %s layer that calls the tool for it', async (layer) => {
-    const world = createWorld({ extensions: [outer({ layer }, {}, 'task'), task] })
-    const session = await world.host.openSession({ mode: 'yolo' })
-    expect(await session.call({ id: 'c1', name: 'outer', arguments: {} })).toMatchObject({
-      error_text: 'The call of "task" was refused: "outer", which calls it, may not start sub-agents. '
-        + 'Hand it back for the model to call.',
-    })
-    expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([{ tool: 'task', errorCode: 'CapabilityDenied' }])
-  })
+  test.each(['bundled', 'global', 'project'] as const)(
+    'are not started by a tool of the %s layer that calls the tool for it',
+    async (layer) => {
+      const world = createWorld({ extensions: [outer({ layer }, {}, 'task'), task] })
+      const session = await world.host.openSession({ mode: 'yolo' })
+      expect(await session.call({ id: 'c1', name: 'outer', arguments: {} })).toMatchObject({
+        error_text:
+          'The call of "task" was refused: "outer", which calls it, may not start sub-agents. '
+          + 'Hand it back for the model to call.',
+      })
+      expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([{ tool: 'task', errorCode: 'CapabilityDenied' }])
+    },
+  )
 
   test('are not started through a chain of tools', async () => {
     const middle = { ...outer({}, {}, 'task').tools!['outer']! }

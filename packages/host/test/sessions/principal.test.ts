@@ -30,7 +30,9 @@ describe('approvals of a principal', () => {
     const store = new MemoryStore()
     const { world, open } = await opened({ store })
     expect([await (await open(ADA)).asks(), await (await open(ADA)).asks()]).toEqual([true, false])
-    expect([await (await open(BOB)).asks(), await (await open()).asks(), await (await open()).asks()]).toEqual([true, true, false])
+    expect([await (await open(BOB)).asks(), await (await open()).asks(), await (await open()).asks()]).toEqual([
+      true, true, false,
+    ])
     const listed = await world.host.approvals.list()
     expect(listed.map(({ principal }) => principal)).toEqual(expect.arrayContaining(['ada', 'bob', undefined]))
     expect(new Set(listed.map(({ id }) => id)).size).toBe(3)
@@ -39,7 +41,9 @@ describe('approvals of a principal', () => {
     // Another host reads them from the store.
     await world.host.flush()
     const later = await opened({ store })
-    expect([await (await later.open(ADA)).asks(), await (await later.open({ id: 'eve' })).asks()]).toEqual([false, true])
+    expect([await (await later.open(ADA)).asks(), await (await later.open({ id: 'eve' })).asks()]).toEqual([
+      false, true,
+    ])
   })
 
   test('of a sub-agent are those of its parent', async () => {
@@ -67,10 +71,12 @@ test('questions, hooks, guards and events name the principal', async () => {
   }])
   expect(seen.map(({ principal }) => principal)).toEqual([ADA, ADA, ADA])
   const named = world.events.filter((event): event is BulkheadEvent & { principal: string } => 'principal' in event)
-  expect(named.map(({ type }) => type)).toEqual(expect.arrayContaining([
-    'SessionOpened', 'ToolInvocationProposed', 'ToolInvocationDecided', 'ToolInvocationStarted', 'ToolInvocationSucceeded',
-    'ApprovalGranted',
-  ]))
+  expect(named.map(({ type }) => type)).toEqual(
+    expect.arrayContaining([
+      'SessionOpened', 'ToolInvocationProposed', 'ToolInvocationDecided', 'ToolInvocationStarted',
+      'ToolInvocationSucceeded', 'ApprovalGranted',
+    ]),
+  )
   expect(new Set(named.map(({ principal }) => principal))).toEqual(new Set(['ada']))
   expect(JSON.stringify(world.events)).not.toContain('ships')
 })
@@ -103,11 +109,18 @@ test('the state of an extension is kept for each principal', async () => {
 })
 
 test('a paused call continues in a session of its principal only', async () => {
-  const asking = { echo: { requires: { capabilities: ['interact' as const] }, execute: async (_: unknown, { services, callId, signal }: never) =>
-    (services as { interact: (id: string, request: object, signal: AbortSignal) => Promise<Json> })
-      .interact(callId, { kind: 'Ask', prompt: 'Which?' }, signal) } }
+  const asking = {
+    echo: {
+      requires: { capabilities: ['interact' as const] },
+      execute: async (_: unknown, { services, callId, signal }: never) =>
+        (services as { interact: (id: string, request: object, signal: AbortSignal) => Promise<Json> }).interact(
+          callId, { kind: 'Ask', prompt: 'Which?' }, signal,
+        ),
+    },
+  }
   const { host } = createWorld({ extensions: [{ tools: asking as never }] })
-  const open = (principal?: Principal) => host.openSession({ ...agreeable, pause: true, ...(principal && { principal }) })
+  const open = (principal?: Principal) =>
+    host.openSession({ ...agreeable, pause: true, ...(principal && { principal }) })
   expect(verdictOf(await (await open(ADA)).call(CALL))).toBe('ClarificationNeeded')
   const [paused] = await host.pausedCalls()
   expect(paused).toMatchObject({ principal: 'ada' })
@@ -133,10 +146,13 @@ test.each<[string, unknown]>([
   ['no id', {}], ['an empty id', { id: '' }], ['an id with a control character', { id: 'a\nb' }],
   ['an id that looks like another', { id: 'ada\u200b' }], ['a space at its end', { id: 'ada ' }],
   ['a long id', { id: 'a'.repeat(201) }], ['attributes that are no object', { id: 'a', attributes: [] }],
-  ['attributes that are no JSON', { id: 'a', attributes: { at: () => 1 } }], ['long attributes', { id: 'a', attributes: { x: 'x'.repeat(20_000) } }],
-  ['another member', { id: 'a', name: 'b' }], ['a string', 'ada'],
+  ['attributes that are no JSON', { id: 'a', attributes: { at: () => 1 } }],
+  ['long attributes', { id: 'a', attributes: { x: 'x'.repeat(20_000) } }], ['another member', { id: 'a', name: 'b' }],
+  ['a string', 'ada'],
 ])('a principal with %s is refused', async (_, principal) => {
-  await expect(createWorld().host.openSession({ principal: principal as Principal })).rejects.toMatchObject({ code: 'ConfigInvalid' })
+  await expect(createWorld().host.openSession({ principal: principal as Principal })).rejects.toMatchObject({
+    code: 'ConfigInvalid',
+  })
 })
 
 test('a call that is over gets no state', async () => {
@@ -147,7 +163,9 @@ test('a call that is over gets no state', async () => {
       return services.state!.write(1, callId)
     } },
   }
-  const { host } = createWorld({ extensions: [{ stateSlot: { slotVersion: '1', schema: { type: 'integer' } }, tools }] })
+  const { host } = createWorld({
+    extensions: [{ stateSlot: { slotVersion: '1', schema: { type: 'integer' } }, tools }],
+  })
   await (await host.openSession({ ...agreeable, principal: ADA })).call(CALL)
   await expect(late!()).rejects.toMatchObject({ code: 'CapabilityDenied' })
 })

@@ -10,12 +10,15 @@ const program = (more: Partial<ExtensionSketch> = {}, timeoutMs = 1_000, name = 
   tools: {
     code_mode: {
       mode: 'read', gated: false, timeoutMs, requires: { capabilities: ['tools.call', 'session'] },
-      execute: (args: JsonObject, { services, callId, signal }: TwinRuntime) => services.callTool!(callId, name, args, signal),
+      execute: (args: JsonObject, { services, callId, signal }: TwinRuntime) =>
+        services.callTool!(callId, name, args, signal),
     },
   },
   ...more,
 })
-const inner: ExtensionSketch = { id: 'inner', tools: { inner: { requires: { fs: { write: ['{workspace}'] } }, approvalKey: '{k}' } } }
+const inner: ExtensionSketch = {
+  id: 'inner', tools: { inner: { requires: { fs: { write: ['{workspace}'] } }, approvalKey: '{k}' } },
+}
 const call = { id: 'c1', name: 'code_mode', arguments: { k: 'v' } }
 
 async function run(extensions: readonly ExtensionSketch[], name = 'code_mode') {
@@ -30,8 +33,11 @@ describe('a call of a program', () => {
   test('is a call of the session, and names the program', async () => {
     const { world, decided } = await run([program(), inner])
     expect(decided).toMatchObject({ decision: 'allow', callId: 'c1.1', program: 'c1' })
-    expect(world.eventsOf('ToolInvocationProposed').map(({ tool, parentCallId, program: by }) => [tool, parentCallId, by]))
-      .toEqual([['code_mode', undefined, undefined], ['inner', 'c1', 'c1']])
+    expect(
+      world.eventsOf('ToolInvocationProposed').map(({ tool, parentCallId, program: by }) => [tool, parentCallId, by]),
+    ).toEqual([
+      ['code_mode', undefined, undefined], ['inner', 'c1', 'c1'],
+    ])
   })
 
   test('is recorded with the program, beside the same call without one', async () => {
@@ -45,7 +51,8 @@ describe('a call of a program', () => {
   })
 
   test.each<[string, readonly ExtensionSketch[]]>([
-    ['of a layer that replaces it', [program(), program({ layer: 'global', inline: false })]], ['that is no module of the host', [program({ inline: false })]],
+    ['of a layer that replaces it', [program(), program({ layer: 'global', inline: false })]],
+    ['that is no module of the host', [program({ inline: false })]],
     ['with another id', [program({ id: 'code-modes' })]],
   ])('has no such power in an extension %s', async (_, extensions) => {
     const { decided } = await run([...extensions, inner])
@@ -56,18 +63,24 @@ describe('a call of a program', () => {
   test('has no such power if a tool called the program', async () => {
     const caller = program({ id: 'caller', layer: 'global', inline: false }, 1_000, 'code_mode')
     const outer = { ...caller, tools: { outer: caller.tools!['code_mode']! } }
-    expect((await run([program(), inner, outer], 'outer')).decided).toMatchObject({ decision: 'deny', stage: 'capability' })
+    expect((await run([program(), inner, outer], 'outer')).decided).toMatchObject({
+      decision: 'deny', stage: 'capability',
+    })
   })
 
   test('stops the time of the program while a person decides', async () => {
     const clock = new ManualClock()
-    const world = createWorld({ clock, extensions: [program({}, 100), inner], config: { tools: { code_mode: { enabled: true } } } })
+    const world = createWorld({
+      clock, extensions: [program({}, 100), inner], config: { tools: { code_mode: { enabled: true } } },
+    })
     const approver = new ScriptedApprover()
     const session = await world.host.openSession({ approver })
     const outcome = session.call(call)
     await flush()
     await clock.advance(10_000)
-    expect(approver.asked).toMatchObject([{ tool: 'inner', calledBy: ['code_mode of the bundled extension code-mode 1.0.0'] }])
+    expect(approver.asked).toMatchObject([
+      { tool: 'inner', calledBy: ['code_mode of the bundled extension code-mode 1.0.0'] },
+    ])
     approver.answer('once')
     expect(await outcome).toMatchObject({ type: 'output', data: { k: 'v' } })
   })
@@ -101,14 +114,24 @@ describe('a call of a program', () => {
       } } },
     }
     const leaves = program()
-    const unfinished = { ...leaves, tools: { code_mode: { ...leaves.tools!['code_mode'], execute: async (args: JsonObject, runtime: TwinRuntime) => {
-      void runtime.services.callTool!(runtime.callId, 'inner', args, runtime.signal)
-      await begun.promise
-      return 'done'
-    } } } }
+    const unfinished = {
+      ...leaves,
+      tools: {
+        code_mode: {
+          ...leaves.tools!['code_mode'],
+          execute: async (args: JsonObject, runtime: TwinRuntime) => {
+            void runtime.services.callTool!(runtime.callId, 'inner', args, runtime.signal)
+            await begun.promise
+            return 'done'
+          },
+        },
+      },
+    }
     const { world } = await run([unfinished, waits])
     await flush()
-    expect(world.eventsOf('ToolInvocationCancelled').map(({ tool, errorCode }) => [tool, errorCode])).toEqual([['inner', 'ToolCancelled']])
+    expect(world.eventsOf('ToolInvocationCancelled').map(({ tool, errorCode }) => [tool, errorCode])).toEqual([
+      ['inner', 'ToolCancelled'],
+    ])
     expect(world.eventsOf('ToolInvocationSucceeded').map(({ tool }) => tool)).toEqual(['code_mode'])
   })
 })
@@ -118,7 +141,9 @@ describe('code mode of a session', () => {
     const world = createWorld({ extensions: [program(), inner] })
     const names = (session: { tools(): readonly { name: string }[] }) => session.tools().map(({ name }) => name)
     const plain = await world.host.openSession({ mode: 'yolo' })
-    expect([plain.codeMode, names(plain), verdictOf(await plain.call(call))]).toEqual([false, ['inner'], 'ToolsDisabled'])
+    expect([plain.codeMode, names(plain), verdictOf(await plain.call(call))]).toEqual([
+      false, ['inner'], 'ToolsDisabled',
+    ])
     const coded = await world.host.openSession({ mode: 'yolo', codeMode: true, tools: ['inner'] })
     const sub = await coded.openSubagent()
     expect([coded.codeMode, names(coded), verdictOf(await coded.call(call)), sub.codeMode, names(sub)])
@@ -126,7 +151,9 @@ describe('code mode of a session', () => {
   })
 
   test('is refused without the tool, or if the configuration turns it off', async () => {
-    await expect(createWorld({ extensions: [inner] }).host.openSession({ codeMode: true })).rejects.toMatchObject({ code: 'ToolNotRegistered' })
+    await expect(createWorld({ extensions: [inner] }).host.openSession({ codeMode: true })).rejects.toMatchObject({
+      code: 'ToolNotRegistered',
+    })
     const off = createWorld({ extensions: [program()], config: { tools: { code_mode: { enabled: false } } } })
     await expect(off.host.openSession({ codeMode: true })).rejects.toMatchObject({ code: 'ToolsDisabled' })
   })

@@ -5,10 +5,14 @@ import { createWorld, type ExtensionSketch } from '../twin/world.ts'
 
 test('log lines of an extension are events with the call they belong to', async () => {
   const world = createWorld({
-    extensions: [{
-      phases: { init: ({ log }) => log.warn('starting') },
-      tools: { echo: { execute: (_, { services, callId }) => services.log({ level: 'info', text: 'working', callId }) } },
-    }],
+    extensions: [
+      {
+        phases: { init: ({ log }) => log.warn('starting') },
+        tools: {
+          echo: { execute: (_, { services, callId }) => services.log({ level: 'info', text: 'working', callId }) },
+        },
+      },
+    ],
   })
   const session = await world.host.openSession({ mode: 'yolo' })
   await session.call({ id: 'c1', name: 'echo', arguments: {} })
@@ -67,7 +71,9 @@ test('init asks the person of the session that starts it, and its time is paused
     },
   }
   const session = await world.host.openSession({ mode: 'yolo', interactor: slow })
-  expect(await session.call({ id: 'c1', name: 'echo', arguments: { a: 1 } }, { timeoutMs: 100 })).toMatchObject({ data: { a: 1 } })
+  expect(await session.call({ id: 'c1', name: 'echo', arguments: { a: 1 } }, { timeoutMs: 100 })).toMatchObject({
+    data: { a: 1 },
+  })
   expect(seen).toMatchObject([{ source: 'extension sample', request: { kind: 'Auth.Password', prompt: 'Token?' } }])
   expect(world.eventsOf('ExtensionLog')).toMatchObject([{ text: 'hunter2' }])
 })
@@ -87,7 +93,9 @@ test('an extension outside of any call asks the interactor of the host', async (
 test('init fails if no person can be asked, and is not retried', async () => {
   const world = createWorld({ extensions: [SIGNS_IN] })
   const session = await world.host.openSession({ mode: 'yolo' })
-  expect(await session.call({ id: 'c1', name: 'echo', arguments: {} })).toMatchObject({ error: { code: 'InteractionUnavailable' } })
+  expect(await session.call({ id: 'c1', name: 'echo', arguments: {} })).toMatchObject({
+    error: { code: 'InteractionUnavailable' },
+  })
   expect(world.host.tool('echo')?.state).toBe('failed')
   const attended = await world.host.openSession({ mode: 'yolo', interactor: person('now') })
   expect(await attended.call({ id: 'c2', name: 'echo', arguments: {} })).toMatchObject({ type: 'output' })
@@ -110,14 +118,19 @@ test('a question of init ends with its session, and the next call asks again', a
   await withdrawn.promise
   expect(await Promise.all(calls)).toMatchObject([
     { error: { code: 'SessionCancelled' } },
-    { error: { code: 'InteractionUnavailable' }, error_text: expect.stringContaining('The session of the person who was asked has ended.') },
+    {
+      error: { code: 'InteractionUnavailable' },
+      error_text: expect.stringContaining('The session of the person who was asked has ended.'),
+    },
   ])
   expect(await other.call({ id: 'd', name: 'echo', arguments: {} })).toMatchObject({ type: 'output' })
 })
 
 test('questions of several hosts to one person have different ids', async () => {
   const seen: InteractionEnvelope[] = []
-  const shared = { extensions: [{ ...SIGNS_IN, discoveryRules: { activation: 'eager' } }], interactor: person('x', seen) } as const
+  const shared = {
+    extensions: [{ ...SIGNS_IN, discoveryRules: { activation: 'eager' } }], interactor: person('x', seen),
+  } as const
   createWorld(shared)
   createWorld(shared)
   await flush()

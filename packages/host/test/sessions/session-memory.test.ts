@@ -14,7 +14,9 @@ const counting: ToolSketch = {
 }
 
 test('session memory is private to the session', async () => {
-  const { host } = createWorld({ extensions: [{ tools: { note: counting } }, { id: 'other', tools: { peek: counting } }] })
+  const { host } = createWorld({
+    extensions: [{ tools: { note: counting } }, { id: 'other', tools: { peek: counting } }],
+  })
   const [one, two] = [await host.openSession(), await host.openSession()]
   const read = async (session: typeof one, name: string, args = {}): Promise<Json | string> => {
     const outcome = await session.call({ id: 'c', name, arguments: args })
@@ -51,7 +53,9 @@ test('session memory holds a copy of JSON, limited in size, for each extension',
   const call = (name: string) => session.call({ id: 'c', name, arguments: {} })
   expect([await call('note'), await call('peer')]).toMatchObject([{ data: { list: [1] } }, { data: 'of the other' }])
   given.list.push(2)
-  expect(await call('odd')).toMatchObject({ error: { code: 'StateInvalid' }, error_text: expect.stringContaining('/n') })
+  expect(await call('odd')).toMatchObject({
+    error: { code: 'StateInvalid' }, error_text: expect.stringContaining('/n'),
+  })
   expect(await call('over')).toMatchObject({ error: { code: 'StateInvalid' } })
   expect(await call('look')).toMatchObject({ data: { data: { list: [1] } } })
   expect(await call('full')).toMatchObject({ type: 'output' })
@@ -61,7 +65,9 @@ test('session memory needs a call and the capability', async () => {
   const world = createWorld({ extensions: [{ tools: { note: counting } }, { id: 'plain' }] })
   const session = await world.host.openSession({ mode: 'yolo' })
   await session.call({ id: 'c', name: 'note', arguments: {} })
-  await expect(world.compartment().request.services.session!.read('c')).rejects.toMatchObject({ code: 'CapabilityDenied' })
+  await expect(world.compartment().request.services.session!.read('c')).rejects.toMatchObject({
+    code: 'CapabilityDenied',
+  })
   await session.call({ id: 'c', name: 'echo', arguments: {} })
   expect(world.compartment('plain')?.request.services.session).toBeUndefined()
 })

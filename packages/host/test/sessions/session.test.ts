@@ -66,7 +66,10 @@ test.each<[string, SessionOptions, string]>([
   ['a guard that is none', { guards: [null as never] }, 'ConfigInvalid'],
   ['a state machine without a stage', { stateMachine: { id: 'm' } as never }, 'ConfigInvalid'],
   ['hooks that are none', { hooks: 'all' as never }, 'ConfigInvalid'],
-  ['a rule of another form', { rules: [{ permission: 'echo', pattern: '*', action: 'maybe' as never }] }, 'ConfigInvalid'],
+  [
+    'a rule of another form', { rules: [{ permission: 'echo', pattern: '*', action: 'maybe' as never }] },
+    'ConfigInvalid',
+  ],
   ['a ceiling that cannot be compiled', { ceiling: { fs: { read: ['{nowhere}/x'] } } }, 'RequirementInvalid'],
   [
     'a rule that cannot be compiled',
@@ -101,48 +104,70 @@ test('a session that is closed by a listener of its cancellation ends once', asy
   expect(world.eventsOf('SessionClosed')).toHaveLength(1)
 })
 
-test.each(['host', 'parent'] as const)('every SessionOpened has its SessionClosed, also if the %s closes in the same tick', async (who) => {
-  const world = createWorld()
-  const parent = await world.host.openSession({ mode: 'yolo' })
-  const over = Promise.withResolvers<unknown>()
-  world.host.on(() => over.resolve(who === 'host' ? world.host.close() : parent.close()), ['SessionOpened'])
-  const cancel = new AbortController()
-  const options = { mode: 'yolo', signal: cancel.signal } as const
-  const session = who === 'host' ? await world.host.openSession(options) : await parent.openSubagent(options)
-  await over.promise
-  expect(world.eventsOf('SessionClosed').map(({ sessionId }) => sessionId)).toContain(session.id)
-  expect(verdictOf(await session.call({ id: 'a', ...echo }))).toMatch(/HostClosed|SessionCancelled/)
-})
+test.each(['host', 'parent'] as const)(
+  'every SessionOpened has its SessionClosed, also if the %s closes in the same tick',
+  async (who) => {
+    const world = createWorld()
+    const parent = await world.host.openSession({ mode: 'yolo' })
+    const over = Promise.withResolvers<unknown>()
+    world.host.on(() => over.resolve(who === 'host' ? world.host.close() : parent.close()), ['SessionOpened'])
+    const cancel = new AbortController()
+    const options = { mode: 'yolo', signal: cancel.signal } as const
+    const session = who === 'host' ? await world.host.openSession(options) : await parent.openSubagent(options)
+    await over.promise
+    expect(world.eventsOf('SessionClosed').map(({ sessionId }) => sessionId)).toContain(session.id)
+    expect(verdictOf(await session.call({ id: 'a', ...echo }))).toMatch(/HostClosed|SessionCancelled/)
+  },
+)
 
-test.each([new AbortController(), 'soon', {}])('a call with an invalid signal (%j) ends with an error, and leaves nothing open', async (signal) => {
-  const { host } = createWorld()
-  const session = await host.openSession({ mode: 'yolo' })
-  const options = { signal: signal as never }
-  const error = { code: 'InputInvalid', data: { path: '/signal' } }
-  expect(await session.call({ id: 'a', ...echo }, options)).toMatchObject({ error, error_text: expect.stringMatching(/signal.*AbortSignal/) })
-  expect(await session.callAll([{ id: 'b', ...echo }, { id: 'c', ...echo }], options)).toMatchObject([{ error }, { error }])
-  expect(() => session.beginTurn(options)).toThrowError(expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/signal' } }))
-  expect(session.beginTurn().number).toBe(1)
-  expect(verdictOf(await session.call({ id: 'd', ...echo }))).toBe('output')
-  expect(await host.close()).toMatchObject({ cancelledCalls: 0 })
-})
+test.each([new AbortController(), 'soon', {}])(
+  'a call with an invalid signal (%j) ends with an error, and leaves nothing open',
+  async (signal) => {
+    const { host } = createWorld()
+    const session = await host.openSession({ mode: 'yolo' })
+    const options = { signal: signal as never }
+    const error = { code: 'InputInvalid', data: { path: '/signal' } }
+    expect(await session.call({ id: 'a', ...echo }, options)).toMatchObject({
+      error, error_text: expect.stringMatching(/signal.*AbortSignal/),
+    })
+    expect(
+      await session.callAll(
+        [
+          { id: 'b', ...echo }, { id: 'c', ...echo },
+        ],
+        options,
+      ),
+    ).toMatchObject([{ error }, { error }])
+    expect(() => session.beginTurn(options)).toThrowError(
+      expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/signal' } }),
+    )
+    expect(session.beginTurn().number).toBe(1)
+    expect(verdictOf(await session.call({ id: 'd', ...echo }))).toBe('output')
+    expect(await host.close()).toMatchObject({ cancelledCalls: 0 })
+  },
+)
 
 test('an unknown reason to cancel counts as "user"', async () => {
   const session = await createWorld().host.openSession({ mode: 'yolo' })
   session.cancel('toString' as never)
   expect(await session.call({ id: 'a', ...echo })).toMatchObject({
-    error: { code: 'SessionCancelled', data: { reason: 'user' } }, error_text: expect.stringContaining('The session was cancelled.'),
+    error: { code: 'SessionCancelled', data: { reason: 'user' } },
+    error_text: expect.stringContaining('The session was cancelled.'),
   })
 })
 
 test('listed schemas are copies: changing them does not change the checks', async () => {
   const city = Object.freeze({ type: 'string' })
-  const inputSchema = Object.freeze({ type: 'object', properties: Object.freeze({ city }), required: Object.freeze(['city']) })
+  const inputSchema = Object.freeze({
+    type: 'object', properties: Object.freeze({ city }), required: Object.freeze(['city']),
+  })
   const outputSchema = Object.freeze({ type: 'object', properties: Object.freeze({}) })
   const world = createWorld({ extensions: [{ tools: { echo: { inputSchema, outputSchema } } }] })
   const session = await world.host.openSession({ mode: 'yolo' })
   const turn = session.beginTurn()
-  for (const list of [() => session.tools(), () => turn.tools(), () => world.host.tools(), () => [world.host.tool('echo')!]]) {
+  for (const list of [
+    () => session.tools(), () => turn.tools(), () => world.host.tools(), () => [world.host.tool('echo')!],
+  ]) {
     const [tool] = list()
     const given = tool!.inputSchema as { properties: { city: object }; required: string[]; $id?: string }
     given.$id = 'urn:marked'
@@ -151,7 +176,11 @@ test('listed schemas are copies: changing them does not change the checks', asyn
     Object.assign(tool!.outputSchema!['properties'] as object, { more: true })
     expect(list()[0]).toMatchObject({ inputSchema, outputSchema })
     expect(Object.keys(list()[0]!)).toEqual(expect.arrayContaining(['inputSchema', 'outputSchema']))
-    expect(JSON.parse(JSON.stringify(list()[0]))).toMatchObject({ inputSchema, outputSchema: { type: 'object', properties: {} } })
+    expect(JSON.parse(JSON.stringify(list()[0]))).toMatchObject({
+      inputSchema, outputSchema: { type: 'object', properties: {} },
+    })
   }
-  expect(await session.call({ id: 'c1', name: 'echo', arguments: {} })).toMatchObject({ error: { code: 'InputInvalid' } })
+  expect(await session.call({ id: 'c1', name: 'echo', arguments: {} })).toMatchObject({
+    error: { code: 'InputInvalid' },
+  })
 })

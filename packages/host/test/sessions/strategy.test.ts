@@ -38,7 +38,9 @@ const dataOf = (outcomes: readonly Outcome[]) =>
 async function started(strategy: ExecutionStrategy | undefined, names: readonly string[], steering?: Steering) {
   const { world, begun, end } = gated()
   const session = await world.host.openSession({ mode: 'yolo' })
-  const outcomes = session.callAll(calls(...names), { ...(strategy ? { strategy } : {}), ...(steering ? { steering } : {}) })
+  const outcomes = session.callAll(calls(...names), {
+    ...(strategy ? { strategy } : {}), ...(steering ? { steering } : {}),
+  })
   await flush()
   return { world, session, begun, end, outcomes }
 }
@@ -95,7 +97,9 @@ describe('phi: strategies', () => {
   ])('%s is not a strategy', async (_, strategy) => {
     const { host } = createWorld()
     const session = await host.openSession({ mode: 'yolo' })
-    await expect(session.callAll(calls('a'), { strategy: strategy as never })).rejects.toMatchObject({ code: 'InputInvalid' })
+    await expect(session.callAll(calls('a'), { strategy: strategy as never })).rejects.toMatchObject({
+      code: 'InputInvalid',
+    })
     await expect(host.openSession({ strategy: strategy as never })).rejects.toMatchObject({ code: 'InputInvalid' })
     await expect(session.callAll('a' as never)).rejects.toMatchObject({ code: 'InputInvalid' })
     expect(await session.callAll([])).toEqual([])
@@ -183,7 +187,19 @@ describe('phi: events', () => {
 
   test('a call emits start, update and end', async () => {
     const world = createWorld({
-      extensions: [{ tools: { echo: { execute: (_, { update, progress }) => { update(1); progress('half'); return 2 } } } }],
+      extensions: [
+        {
+          tools: {
+            echo: {
+              execute: (_, { update, progress }) => {
+                update(1)
+                progress('half')
+                return 2
+              },
+            },
+          },
+        },
+      ],
     })
     await (await world.host.openSession({ mode: 'yolo' })).callAll([{ id: 'a', name: 'echo', arguments: {} }])
     expect(phiEvents(world, 'a')).toEqual(['ToolExecutionStart', 'ToolExecutionUpdate', 'ProgressMessage', ...ENDED])
@@ -201,7 +217,9 @@ describe('phi: events', () => {
     const session = await world.host.openSession({ mode: 'yolo', hooks: { beforeToolExecution: () => false } })
     const [outcome] = await session.callAll(calls('a'))
     expect(phiEvents(world, 'id-a')).toEqual(['MessageStart', 'MessageEnd'])
-    expect(outcome).toMatchObject({ type: 'error', error_text: 'Tool execution skipped by before_tool_execution hook.' })
+    expect(outcome).toMatchObject({
+      type: 'error', error_text: 'Tool execution skipped by before_tool_execution hook.',
+    })
   })
 
   test('hooks run around their events', async () => {
@@ -266,7 +284,9 @@ describe('stud: several calls in one response', () => {
     const turn = session.beginTurn()
     const outcomes = await session.callAll([...calls('a'), { id: 'b', name: 'ask', arguments: { n: 'x' } }])
     expect(outcomes.map(verdictOf)).toEqual(['TurnCancelled', 'TurnCancelled'])
-    expect(outcomes[1]).toMatchObject({ error: { data: { kind: 'permission-required', requestKind: 'Approve', tool: 'ask' } } })
+    expect(outcomes[1]).toMatchObject({
+      error: { data: { kind: 'permission-required', requestKind: 'Approve', tool: 'ask' } },
+    })
     expect(world.eventsOf('ToolInvocationStarted')).toEqual([])
     expect(turn.signal.aborted).toBe(true)
     await session.endTurn()

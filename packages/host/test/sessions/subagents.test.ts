@@ -30,20 +30,32 @@ describe('a sub-agent needs its own permission and that of its parent', () => {
     ['a rule of the child denies', { mode: 'yolo', rules: [allow] }, { mode: 'yolo', rules: [deny] }, 'RuleDenied'],
     ['only the child has a rule that allows', { mode: 'ask' }, { mode: 'ask', rules: [allow] }, 'ApprovalDenied'],
     ['only the parent has a rule that allows', { mode: 'ask', rules: [allow] }, { mode: 'ask' }, 'ApprovalDenied'],
-    ['a rule of the parent allows, and the child asks nothing', { mode: 'ask', rules: [allow] }, { mode: 'yolo' }, 'output'],
+    [
+      'a rule of the parent allows, and the child asks nothing', { mode: 'ask', rules: [allow] }, { mode: 'yolo' },
+      'output',
+    ],
     ['both have a rule that allows', { mode: 'ask', rules: [allow] }, { mode: 'ask', rules: [allow] }, 'output'],
-    ['the ceiling of the parent is below the tool', { mode: 'yolo', ceiling: {} }, { mode: 'yolo' }, 'CapabilityDenied'],
+    [
+      'the ceiling of the parent is below the tool', { mode: 'yolo', ceiling: {} }, { mode: 'yolo' },
+      'CapabilityDenied',
+    ],
     ['the ceiling of the child is below the tool', { mode: 'yolo' }, { mode: 'yolo', ceiling: {} }, 'CapabilityDenied'],
     [
       'a flag of the parent is off',
       { mode: 'yolo', roles: { allow_echo: false } }, { mode: 'yolo', roles: { allow_echo: true } }, 'RoleDenied',
     ],
-    ['a flag of the child is off', { mode: 'yolo' }, { mode: 'yolo', role: 'r', roles: { allow_echo_r: false } }, 'RoleDenied'],
+    [
+      'a flag of the child is off', { mode: 'yolo' }, { mode: 'yolo', role: 'r', roles: { allow_echo_r: false } },
+      'RoleDenied',
+    ],
     ['the watchdog of the parent refuses', { mode: 'yolo', watchdog: () => NO }, { mode: 'yolo' }, 'WatchdogDenied'],
     ['a guard of the parent refuses', { mode: 'yolo', guards: [() => NO] }, { mode: 'yolo' }, 'GuardDenied'],
     ['a hook of the parent vetoes', { mode: 'yolo', hooks: VETO }, { mode: 'yolo' }, 'HookVetoed'],
     ['a hook of the child vetoes', { mode: 'yolo', hooks: {} }, { mode: 'yolo', hooks: VETO }, 'HookVetoed'],
-    ['the parent is not offered the tool', { mode: 'yolo', tools: [] }, { mode: 'yolo', tools: ['echo'] }, 'ToolNotRegistered'],
+    [
+      'the parent is not offered the tool', { mode: 'yolo', tools: [] }, { mode: 'yolo', tools: ['echo'] },
+      'ToolNotRegistered',
+    ],
     ['the child is not offered the tool', { mode: 'yolo' }, { mode: 'yolo', tools: ['other'] }, 'ToolNotRegistered'],
   ])('%s', async (_, parent, child, verdict) => {
     const { subagent } = await family(parent, child, { extensions: [{ tools: { echo: { approvalKey: '{k}' } } }] })
@@ -52,7 +64,10 @@ describe('a sub-agent needs its own permission and that of its parent', () => {
 
   test('a deny applies to all descendants, and several asks are one question', async () => {
     const { session, subagent } = await family(
-      { mode: 'ask', approver: new ScriptedApprover('once'), rules: [{ permission: 'echo', pattern: 'bad', action: 'deny' }] },
+      {
+        mode: 'ask', approver: new ScriptedApprover('once'),
+        rules: [{ permission: 'echo', pattern: 'bad', action: 'deny' }],
+      },
       { mode: 'yolo' }, { extensions: [{ tools: { echo: { approvalKey: '{k}' } } }] },
     )
     const grandchild = await subagent.openSubagent({ mode: 'yolo' })
@@ -85,7 +100,9 @@ test('sub-agents can be nested five levels deep', async () => {
 
 describe('the budget is shared', () => {
   test('calls of a sub-agent count for its parent, and the child can have a smaller budget', async () => {
-    const { session, subagent } = await family({ mode: 'yolo', budget: { calls: 3 } }, { mode: 'yolo', budget: { calls: 1 } })
+    const { session, subagent } = await family(
+      { mode: 'yolo', budget: { calls: 3 } }, { mode: 'yolo', budget: { calls: 1 } },
+    )
     expect(verdictOf(await subagent.call(echo('1')))).toBe('output')
     expect(verdictOf(await subagent.call(echo('2')))).toBe('BudgetExhausted')
     expect(verdictOf(await session.call(echo('3')))).toBe('output')
@@ -160,7 +177,9 @@ describe('cancellation affects children, never parents', () => {
 
 test('a family asks one person, one question at a time', async () => {
   const approver = new ScriptedApprover()
-  const { session, subagent } = await family({ approver }, {}, { extensions: [{ tools: { echo: { approvalKey: '{k}' } } }] })
+  const { session, subagent } = await family(
+    { approver }, {}, { extensions: [{ tools: { echo: { approvalKey: '{k}' } } }] },
+  )
   const outcomes = [session.call(echo('parent')), subagent.call(echo('child'))]
   await flush()
   expect(approver.asked.map(({ callId }) => callId)).toEqual(['parent'])

@@ -38,7 +38,9 @@ test('a turn ends after its calls, and accepts no more while it ends', async () 
 })
 
 test('a turn that ends closes its sub-agents, also new ones, and keeps no closed one', async () => {
-  const turn = new HostTurn({ number: 1, scope: new CancelScope(), offered: undefined as never, tools: () => [], signal: undefined, results: [] })
+  const turn = new HostTurn({
+    number: 1, scope: new CancelScope(), offered: undefined as never, tools: () => [], signal: undefined, results: [],
+  })
   const closed: string[] = []
   const subagent = (name: string, then = () => {}) => {
     const it = { close: async () => { closed.push(name); turn.disowns(it); then() } }

@@ -16,7 +16,8 @@ test('morphix: concurrent workflows of one session have separate budgets', async
     return verdicts
   })
   expect(await Promise.all([workflow(1), workflow(2), workflow(9)])).toEqual([
-    ['output', 'BudgetExhausted', 'BudgetExhausted'], ['output', 'output', 'BudgetExhausted'], ['output', 'output', 'output'],
+    ['output', 'BudgetExhausted', 'BudgetExhausted'], ['output', 'output', 'BudgetExhausted'],
+    ['output', 'output', 'output'],
   ])
 })
 
@@ -38,7 +39,9 @@ test('a budget of the session also limits its workflows, and nested workflows us
     .toEqual(['output', 'output', 'BudgetExhausted'])
   const free = await host.openSession({ mode: 'yolo' })
   const inner = () => host.runWorkflow({ calls: 9 }, async () => verdictOf(await free.call(echo)))
-  expect(await host.runWorkflow({ calls: 1 }, async () => [await inner(), await inner()])).toEqual(['output', 'BudgetExhausted'])
+  expect(await host.runWorkflow({ calls: 1 }, async () => [await inner(), await inner()])).toEqual([
+    'output', 'BudgetExhausted',
+  ])
 })
 
 test('a sub-agent uses the budget of a workflow once, at any depth', async () => {
@@ -84,7 +87,9 @@ test('a nested call uses the budget of the workflow that called the tool', async
 
 test('the usage that a tool reports is settled, and is at least the reservation', async () => {
   const tokens = (used: number) => ({ type: 'output', data: 1, metadata: { tokens_used: used } })
-  const { host } = createWorld({ extensions: [{ tools: { echo: { execute: (args) => tokens(Number(args['used'])) } } }] })
+  const { host } = createWorld({
+    extensions: [{ tools: { echo: { execute: (args) => tokens(Number(args['used'])) } } }],
+  })
   const session = await host.openSession({ mode: 'yolo', budget: { tokens: 20 } })
   const use = async (used: number) => verdictOf(await session.call({ id: 'c', name: 'echo', arguments: { used } }))
   expect(await use(0)).toBe('output')

@@ -12,7 +12,9 @@ function place(workspace: string, sketches: readonly ExtensionSketch[]) {
   const sandbox = new TwinSandbox(
     new Map(sketched.map(({ descriptor: { layer, id, version }, module }) => [`${layer}/${id}/${version}`, module])),
   )
-  const report = { config: { merged: {}, layers: [] }, extensions: sketched.map(({ descriptor }) => descriptor), diagnostics: [] }
+  const report = {
+    config: { merged: {}, layers: [] }, extensions: sketched.map(({ descriptor }) => descriptor), diagnostics: [],
+  }
   return { workspace, sandbox, report }
 }
 
@@ -24,7 +26,9 @@ test('switching replaces the project layer and keeps the global one', async () =
   const before = await world.host.openSession(yolo)
   expect(await before.call(echo)).toMatchObject({ data: 'here' })
   await before.close()
-  const there = place('/there', [everywhere, { id: 'there', layer: 'project', tools: { there: {}, echo: { execute: () => 'there' } } }])
+  const there = place('/there', [
+    everywhere, { id: 'there', layer: 'project', tools: { there: {}, echo: { execute: () => 'there' } } },
+  ])
   const { sessionsLeft, unloaded } = await world.host.switchWorkspace(there)
   expect(sessionsLeft).toBe(0)
   expect(await unloaded).toEqual({ stopped: ['here'], faults: [] })

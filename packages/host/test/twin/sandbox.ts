@@ -73,7 +73,9 @@ export class TwinCompartment implements CompartmentSession {
     this.#module = module
     const names = Object.entries(module.tools)
     this.offers = {
-      phases: new Set((['init', 'activate', 'deactivate', 'dispose'] as const).filter((phase) => module[phase] !== undefined)),
+      phases: new Set(
+        (['init', 'activate', 'deactivate', 'dispose'] as const).filter((phase) => module[phase] !== undefined),
+      ),
       approvalKeys: new Set(names.filter(([, tool]) => tool.deriveApprovalKey !== undefined).map(([name]) => name)),
     }
   }
@@ -92,7 +94,8 @@ export class TwinCompartment implements CompartmentSession {
   lifecycle(phase: LifecyclePhase): Promise<void> {
     this.phases.push(phase)
     const { config, services } = this.request
-    const log = (level: 'debug' | 'info' | 'warn' | 'error') => (text: string) => services.log({ level, text, callId: undefined })
+    const log = (level: 'debug' | 'info' | 'warn' | 'error') => (text: string) =>
+      services.log({ level, text, callId: undefined })
     const password = async (prompt: string) => {
       const response = await services.interact!(null, { kind: 'Auth.Password', prompt }, new AbortController().signal)
       if (response.status !== 'accepted') throw new Error(`no answer: ${response.status}`)
@@ -100,7 +103,9 @@ export class TwinCompartment implements CompartmentSession {
     }
     // Only the question that the tests use.
     const asking = phase === 'init' && services.interact ? { interact: { password } as unknown as Interact } : {}
-    const context = { config, ...asking, log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') } }
+    const context = {
+      config, ...asking, log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+    }
     return this.#settle(async () => this.#module[phase]?.(context), undefined, 'LifecycleFailure')
   }
 
@@ -121,7 +126,8 @@ export class TwinCompartment implements CompartmentSession {
 
   migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
     return this.#settle(async () => {
-      if (!this.#module.migrateState) throw new BulkheadError('SlotMigrationFailed', 'The extension has no migrateState.')
+      if (!this.#module.migrateState)
+        throw new BulkheadError('SlotMigrationFailed', 'The extension has no migrateState.')
       return await this.#module.migrateState(stored) as unknown as Json
     }, signal, 'SlotMigrationFailed')
   }
@@ -131,9 +137,9 @@ export class TwinCompartment implements CompartmentSession {
   }
 
   async close(reason?: BulkheadError): Promise<void> {
-    this.#finish(
-      reason ?? new BulkheadError('CompartmentKilled', `The compartment of "${this.id}" was closed.`), { kind: 'closed' },
-    )
+    this.#finish(reason ?? new BulkheadError('CompartmentKilled', `The compartment of "${this.id}" was closed.`), {
+      kind: 'closed',
+    })
   }
 
   #finish(reason: BulkheadError, end: CompartmentEnd): void {

@@ -57,7 +57,9 @@ export class MemoryStore implements Store {
 
   async records(from = 1, limit = Infinity): Promise<readonly AuditEntry[]> {
     this.#check()
-    return this.#audit.map((record, index) => ({ position: index + 1, record, link: '' })).slice(from - 1, from - 1 + limit)
+    return this.#audit
+      .map((record, index) => ({ position: index + 1, record, link: '' }))
+      .slice(from - 1, from - 1 + limit)
   }
 
   async auditSpan(): Promise<AuditSpan> {

@@ -53,8 +53,12 @@ export function sketchExtension(sketch: ExtensionSketch): { descriptor: Extensio
   const module: ExtensionModule = {
     ...phases,
     ...(migrateState ? { migrateState } : {}),
-    tools: Object.fromEntries(Object.entries(tools).map(([name, { execute = (args: JsonObject) => args, deriveApprovalKey }]) =>
-      [name, { execute: execute as never, ...(deriveApprovalKey ? { deriveApprovalKey: deriveApprovalKey as never } : {}) }])),
+    tools: Object.fromEntries(
+      Object.entries(tools).map(([name, { execute = (args: JsonObject) => args, deriveApprovalKey }]) => [
+        name,
+        { execute: execute as never, ...(deriveApprovalKey ? { deriveApprovalKey: deriveApprovalKey as never } : {}) },
+      ]),
+    ),
   }
   const descriptor: ExtensionDescriptor = {
     id: manifest.id, version: manifest.version, layer, location: `/layers/${layer}/${manifest.id}`, manifest,
@@ -100,13 +104,18 @@ export const FOR_PROJECTS: LayerConfig =
 /** A host over twins of its ports. Keeps all events. */
 export function createWorld(sketch: WorldSketch = {}): World {
   const {
-    repeatsIds = true, extensions = [{}], config = {}, layers, sessionsOnly = false, diagnostics = [], store = new MemoryStore(), ...options
+    repeatsIds = true, extensions = [{}], config = {}, layers, sessionsOnly = false, diagnostics = [],
+    store = new MemoryStore(),
+    ...options
   } = sketch
   const sandbox = new TwinSandbox(new Map())
   let found = { extensions, config, diagnostics }
   const reportNow = (): LoadReport => {
     const sketched = found.extensions.map(sketchExtension)
-    for (const { descriptor: { layer, id, version }, module } of sketched) sandbox.add(`${layer}/${id}/${version}`, module)
+    for (const {
+      descriptor: { layer, id, version }, module,
+    } of sketched)
+      sandbox.add(`${layer}/${id}/${version}`, module)
     const file = found.config
     const own = layers ?? [{ layer: 'global', location: '/layers/global/config.json', config: file }]
     return {

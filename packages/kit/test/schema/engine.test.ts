@@ -197,7 +197,9 @@ describe('corrects Ajv for', () => {
     const both = check({ $defs: { list, short }, properties: { any: { $ref: 'list' }, short: { $ref: 'short' } } })
     const nested = (member: JsonObject): Json => ({ next: { next: member } })
     expect(both({ any: nested({ text: 'ab', more: 1 }), short: nested({ text: 'a' }) })).toBeUndefined()
-    expect(both({ short: nested({ text: 'ab' }) })).toMatchObject({ path: '/short/next/next/text', keyword: 'maxLength' })
+    expect(both({ short: nested({ text: 'ab' }) })).toMatchObject({
+      path: '/short/next/next/text', keyword: 'maxLength',
+    })
     expect(both({ short: nested({ more: 1 }) }))
       .toMatchObject({ path: '/short/next/next', keyword: 'unevaluatedProperties' })
     expect(check({ $defs: { a: { $dynamicAnchor: 'a', type: 'string' } }, $dynamicRef: '#a' })(1))

@@ -13,7 +13,8 @@ it('finds schemas, lists and maps of schemas, and nothing that only looks like o
     "$defs": { "x": {} }, "const": { "not": {} }, "examples": [{ "items": {} }], "widget": { "items": {} }, "allOf": 7
   }`) as JsonObject
   expect(pointersOf(schema)).toEqual([
-    '/not', '/items', '/anyOf/0', '/anyOf/1', '/properties/a~1b', '/properties/__proto__', '/properties/items', '/$defs/x',
+    '/not', '/items', '/anyOf/0', '/anyOf/1', '/properties/a~1b', '/properties/__proto__', '/properties/items',
+    '/$defs/x',
   ])
 })
 
@@ -50,7 +51,9 @@ it('knows what the schemas in a keyword apply to', () => {
 })
 
 it('knows which keywords can make a value invalid, and which only describe', () => {
-  const keywords = ['type', 'anyOf', 'unevaluatedItems', 'format', 'contentSchema', '$defs', '$ref', 'title', '$comment']
+  const keywords = [
+    'type', 'anyOf', 'unevaluatedItems', 'format', 'contentSchema', '$defs', '$ref', 'title', '$comment',
+  ]
   expect(keywords.filter(constrains)).toEqual(['type', 'anyOf', 'unevaluatedItems'])
   expect(keywords.filter(isAnnotation)).toEqual(['title', '$comment'])
 })

@@ -54,7 +54,8 @@ const malformed: readonly Malformed[] = [
   {
     name: 'a command pattern with an unknown key matches all commands',
     config: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, flags: 'i' }] } } },
-    path: '/watchdogs/commandSafety/patterns/0/flags', message: /not a known key/,
+    path: '/watchdogs/commandSafety/patterns/0/flags',
+    message: /not a known key/,
     kept: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, pattern: '^' }] } } },
   },
   {
@@ -76,7 +77,8 @@ const malformed: readonly Malformed[] = [
     },
   },
   {
-    name: 'an unknown mode', config: { mode: 'sudo', toolsEnabled: false }, path: '/mode', message: /expected one of/,
+    name: 'an unknown mode', config: { mode: 'sudo', toolsEnabled: false }, path: '/mode',
+    message: /expected one of/,
     kept: { mode: 'ask', toolsEnabled: false },
   },
   {
@@ -115,8 +117,13 @@ const malformed: readonly Malformed[] = [
     kept: { mode: 'ask', toolsEnabled: false },
   },
   {
-    name: 'one invalid rule of two', path: '/rules/0/action', message: /expected one of/,
-    config: { rules: [{ permission: 'bash', action: 'denny' }, { permission: 'read', action: 'allow' }] },
+    name: 'one invalid rule of two', path: '/rules/0/action',
+    message: /expected one of/,
+    config: {
+      rules: [
+        { permission: 'bash', action: 'denny' }, { permission: 'read', action: 'allow' },
+      ],
+    },
     kept: {
       rules: [
         { permission: 'bash', pattern: '*', action: 'deny' }, { permission: 'read', pattern: '*', action: 'allow' },
@@ -149,27 +156,26 @@ const malformed: readonly Malformed[] = [
     message: /a flag such as/, kept: { roles: { allow_bash: false } },
   },
   {
-    name: 'an invalid timeout next to `enabled`', config: {
-      tools: { bash: { enabled: false, timeoutMs: '5s' }, read: { timeoutMs: 5 } },
-    },
+    name: 'an invalid timeout next to `enabled`',
+    config: { tools: { bash: { enabled: false, timeoutMs: '5s' }, read: { timeoutMs: 5 } } },
     path: '/tools/bash/timeoutMs', message: /number/,
     kept: { tools: { bash: { enabled: false }, read: { timeoutMs: 5 } } },
   },
   {
-    name: 'an invalid tool name', config: { tools: { 'a b': {}, read: {} } }, path: '/tools/a b', message: /key/,
+    name: 'an invalid tool name', config: { tools: { 'a b': {}, 'read': {} } }, path: '/tools/a b', message: /key/,
     kept: { tools: { read: {} } },
   },
   {
     name: 'inline isolation for an extension',
     config: { extensions: { weather: { isolation: 'inline', enabled: false } } },
-    path: '/extensions/weather/isolation', message: /expected one of/,
+    path: '/extensions/weather/isolation',
+    message: /expected one of/,
     kept: { extensions: { weather: { isolation: 'process', enabled: false } } },
   },
   {
     name: 'one invalid limit of two', config: { extensions: { weather: { limits: { heapMb: -1, memoryMb: 64 } } } },
-    path: '/extensions/weather/limits/heapMb', message: /Too small/, kept: {
-      extensions: { weather: { limits: { memoryMb: 64 } } },
-    },
+    path: '/extensions/weather/limits/heapMb', message: /Too small/,
+    kept: { extensions: { weather: { limits: { memoryMb: 64 } } } },
   },
   {
     name: 'an unknown limit', config: { limits: { heapGb: 1, heapMb: 64 } }, path: '/limits/heapGb',
@@ -179,27 +185,24 @@ const malformed: readonly Malformed[] = [
   {
     name: 'an unknown layer', config: { isolation: { project: 'process', system: 'thread' } },
     path: '/isolation/system',
-    message: /not a known key/, kept: { isolation: { project: 'process' } },
+    message: /not a known key/,
+    kept: { isolation: { project: 'process' } },
   },
   {
-    name: 'an unreadable policy value becomes the strictest', config: {
-      policy: { integrity: { global: 'requier', project: 'warn' } },
-    },
-    path: '/policy/integrity/global', message: /expected one of/, kept: {
-      policy: { integrity: { global: 'require', project: 'warn' } },
-    },
+    name: 'an unreadable policy value becomes the strictest',
+    config: { policy: { integrity: { global: 'requier', project: 'warn' } } }, path: '/policy/integrity/global',
+    message: /expected one of/,
+    kept: { policy: { integrity: { global: 'require', project: 'warn' } } },
   },
   {
-    name: 'an unreadable ceiling allows nothing', config: {
-      policy: { ceiling: { fs: { read: ['**'] }, net: { hosts: [5] } } },
-    },
-    path: '/policy/ceiling/net/hosts/0', message: /string/, kept: { policy: { ceiling: {} } },
+    name: 'an unreadable ceiling allows nothing',
+    config: { policy: { ceiling: { fs: { read: ['**'] }, net: { hosts: [5] } } } }, path: '/policy/ceiling/net/hosts/0',
+    message: /string/, kept: { policy: { ceiling: {} } },
   },
   {
-    name: 'a ceiling with an unknown variable allows nothing', config: {
-      mode: 'ask', policy: { ceiling: { fs: { read: ['{home}/**'] } } },
-    },
-    path: '/policy/ceiling', message: /unknown variable \{home\}/, kept: { mode: 'ask', policy: { ceiling: {} } },
+    name: 'a ceiling with an unknown variable allows nothing',
+    config: { mode: 'ask', policy: { ceiling: { fs: { read: ['{home}/**'] } } } }, path: '/policy/ceiling',
+    message: /unknown variable \{home\}/, kept: { mode: 'ask', policy: { ceiling: {} } },
   },
   {
     name: 'an unreadable signer pin matches no signer',
@@ -217,9 +220,8 @@ const malformed: readonly Malformed[] = [
     kept: { mcp: { b: { type: 'local', command: ['x'] } } },
   },
   {
-    name: 'a secret in plain text', config: {
-      mcp: { a: { type: 'remote', url: 'https://a.example', headers: { Authorization: 'Bearer abc' } } },
-    },
+    name: 'a secret in plain text',
+    config: { mcp: { a: { type: 'remote', url: 'https://a.example', headers: { Authorization: 'Bearer abc' } } } },
     path: '/mcp/a/headers/Authorization', message: /object/, kept: { mcp: {} },
   },
   {
@@ -232,7 +234,8 @@ const malformed: readonly Malformed[] = [
     kept: { budget: { tokens: 1, calls: 5 } },
   },
   {
-    name: 'a budget below zero', config: { budget: { tokens: 5, calls: -1 } }, path: '/budget/calls', message: /Too small/,
+    name: 'a budget below zero', config: { budget: { tokens: 5, calls: -1 } }, path: '/budget/calls',
+    message: /Too small/,
     kept: { budget: { tokens: 5, calls: 1 } },
   },
   {

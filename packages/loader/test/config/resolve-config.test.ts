@@ -18,9 +18,9 @@ describe('merging', () => {
     expect(await merged({ defaults: { mode: 'ask' } })).toEqual({ mode: 'ask' })
     expect(await merged({ defaults: { mode: 'ask' }, global: { mode: 'yolo' } })).toEqual({ mode: 'yolo' })
     expect(await merged({ global: { mode: 'yolo' }, project: { mode: 'ask' } })).toEqual({ mode: 'ask' })
-    expect(await merged({ global: { mode: 'yolo' }, project: { mode: 'ask' }, overrides: { mode: 'allowlist' } })).toEqual(
-      { mode: 'allowlist' },
-    )
+    expect(
+      await merged({ global: { mode: 'yolo' }, project: { mode: 'ask' }, overrides: { mode: 'allowlist' } }),
+    ).toEqual({ mode: 'allowlist' })
   })
 
   test('concatenates rules and allowlists in layer order', async () => {
@@ -44,35 +44,48 @@ describe('merging', () => {
   })
 
   test('merges maps key by key', async () => {
-    expect(await merged({
-      global: {
-        roles: { allow_a: true, allow_b: true }, tools: { t: { timeoutMs: 1, unit: 'c' } },
-        isolation: { global: 'thread' }, limits: { heapMb: 1, phaseMs: 1 },
-        extensions: { e: { isolation: 'process', config: { a: 1, b: { deep: 1 } }, limits: { heapMb: 1 } } },
-        policy: { integrity: { global: 'warn' } }, approvals: { projectDays: 9, sessionMinutes: 9 },
-      },
-      project: {
-        roles: { allow_b: false }, tools: { t: { enabled: false, city: 'f' }, u: {} },
-        isolation: { project: 'process' }, limits: { heapMb: 2 },
-        extensions: { e: { config: { b: { other: 2 }, c: 3 }, limits: { phaseMs: 3 } } },
-        policy: { integrity: { project: 'require' } }, approvals: { projectDays: 3 },
-      },
-    })).toEqual({
-      roles: { allow_a: true, allow_b: false }, tools: { t: { timeoutMs: 1, unit: 'c', city: 'f', enabled: false }, u: {} },
+    expect(
+      await merged({
+        global: {
+          roles: { allow_a: true, allow_b: true }, tools: { t: { timeoutMs: 1, unit: 'c' } },
+          isolation: { global: 'thread' }, limits: { heapMb: 1, phaseMs: 1 },
+          extensions: { e: { isolation: 'process', config: { a: 1, b: { deep: 1 } }, limits: { heapMb: 1 } } },
+          policy: { integrity: { global: 'warn' } }, approvals: { projectDays: 9, sessionMinutes: 9 },
+        },
+        project: {
+          roles: { allow_b: false }, tools: { t: { enabled: false, city: 'f' }, u: {} },
+          isolation: { project: 'process' }, limits: { heapMb: 2 },
+          extensions: { e: { config: { b: { other: 2 }, c: 3 }, limits: { phaseMs: 3 } } },
+          policy: { integrity: { project: 'require' } }, approvals: { projectDays: 3 },
+        },
+      }),
+    ).toEqual({
+      roles: { allow_a: true, allow_b: false },
+      tools: { t: { timeoutMs: 1, unit: 'c', city: 'f', enabled: false }, u: {} },
       isolation: { global: 'thread', project: 'process' }, limits: { heapMb: 1, phaseMs: 1 },
-      extensions: { e: { isolation: 'process', config: { a: 1, b: { deep: 1 }, c: 3 }, limits: { heapMb: 1, phaseMs: 3 } } },
+      extensions: {
+        e: { isolation: 'process', config: { a: 1, b: { deep: 1 }, c: 3 }, limits: { heapMb: 1, phaseMs: 3 } },
+      },
       policy: { integrity: { global: 'warn', project: 'require' } }, approvals: { projectDays: 3, sessionMinutes: 9 },
     })
   })
 
   test('a variable that commands never get is left out alone, and the reason is reported', async () => {
     using home = new HomeFixture()
-    home.write(configOf(home.globalRoot), { commands: { env: { pass: ['A', 'LD_PRELOAD'], set: { PATH: '/evil', B: '1' } } } })
+    home.write(configOf(home.globalRoot), {
+      commands: { env: { pass: ['A', 'LD_PRELOAD'], set: { PATH: '/evil', B: '1' } } },
+    })
     const { config: { merged: { commands } }, diagnostics } = await home.load()
     expect(commands).toEqual({ env: { pass: ['A'], set: { B: '1' } } })
     expect(diagnostics.map(({ severity, path, message }) => [severity, path, message])).toEqual([
-      ['error', '/commands/env/pass/1', '/commands/env/pass/1 is wrong: LD_PRELOAD makes programs load or run other code, so commands never get it.'],
-      ['error', '/commands/env/set/PATH', '/commands/env/set/PATH is not a valid key: the host sets PATH for commands, and no configuration can change it.'],
+      [
+        'error', '/commands/env/pass/1',
+        '/commands/env/pass/1 is wrong: LD_PRELOAD makes programs load or run other code, so commands never get it.',
+      ],
+      [
+        'error', '/commands/env/set/PATH',
+        '/commands/env/set/PATH is not a valid key: the host sets PATH for commands, and no configuration can change it.',
+      ],
     ])
   })
 
@@ -88,14 +101,29 @@ describe('merging', () => {
 
   test('a name that is a key and a variable of commands is refused, and so is a key that cannot be one', async () => {
     using home = new HomeFixture()
-    const keys = { A: key, B: key, C: key, LD_X: key, HTTPS_PROXY: key, D: { ...key, header: 'Host' }, E: { ...key, host: '*.example' }, F: { host: 'a.example' }, G: key }
+    const keys = {
+      A: key, B: key, C: key, LD_X: key, HTTPS_PROXY: key, D: { ...key, header: 'Host' },
+      E: { ...key, host: '*.example' }, F: { host: 'a.example' }, G: key,
+    }
     home.write(configOf(home.globalRoot), { commands: { env: { pass: ['A', 'X'], set: { B: '1', Y: '1' } }, keys } })
-    const { config: { merged: { commands } }, diagnostics } = await home.load({}, 'trusted', { commands: { env: { pass: ['G', 'X'] } } })
+    const {
+      config: {
+        merged: { commands },
+      },
+      diagnostics,
+    } = await home.load({}, 'trusted', { commands: { env: { pass: ['G', 'X'] } } })
     expect(commands).toEqual({ env: { pass: ['G', 'X'], set: { Y: '1' } }, keys: { C: key, G: key } })
-    const paths = ['keys/A', 'env/pass/0', 'keys/B', 'env/set/B', 'keys/LD_X', 'keys/HTTPS_PROXY', 'keys/D/header', 'keys/E/host', 'keys/F/methods', 'keys/F/paths', 'keys/G']
+    const paths = [
+      'keys/A', 'env/pass/0', 'keys/B', 'env/set/B', 'keys/LD_X', 'keys/HTTPS_PROXY', 'keys/D/header', 'keys/E/host',
+      'keys/F/methods', 'keys/F/paths', 'keys/G',
+    ]
     expect(diagnostics.map(({ path }) => path).toSorted()).toEqual(paths.map((path) => `/commands/${path}`).toSorted())
-    expect(diagnostics.find(({ path }) => path === '/commands/keys/A')?.message).toContain('a variable is in env or in keys, not in both')
-    expect(diagnostics.find(({ path }) => path === '/commands/keys/G')?.message).toContain('G is a key here, and in commands.env of another layer.')
+    expect(diagnostics.find(({ path }) => path === '/commands/keys/A')?.message).toContain(
+      'a variable is in env or in keys, not in both',
+    )
+    expect(diagnostics.find(({ path }) => path === '/commands/keys/G')?.message).toContain(
+      'G is a key here, and in commands.env of another layer.',
+    )
   })
 
   test('concatenates command patterns, and keeps the order of guards of the user', async () => {
@@ -119,10 +147,14 @@ describe('merging', () => {
   })
 
   test('replaces servers as a whole', async () => {
-    expect(await merged({
-      global: { mcp: { s: { type: 'remote', url: 'https://mine.example', headers: { Authorization: { secret: 'TOKEN' } } } } },
-      project: { mcp: { s: { type: 'remote', url: 'https://theirs.example' } } },
-    })).toEqual({ mcp: { s: { type: 'remote', url: 'https://theirs.example' } } })
+    expect(
+      await merged({
+        global: {
+          mcp: { s: { type: 'remote', url: 'https://mine.example', headers: { Authorization: { secret: 'TOKEN' } } } },
+        },
+        project: { mcp: { s: { type: 'remote', url: 'https://theirs.example' } } },
+      }),
+    ).toEqual({ mcp: { s: { type: 'remote', url: 'https://theirs.example' } } })
   })
 
   test('keeps every ceiling, because they apply together', async () => {
@@ -131,7 +163,9 @@ describe('merging', () => {
     const files = [home.globalRoot, home.projectRoot].map((root, index) =>
       home.write(configOf(root), { policy: { ceiling: ceilings[index]! } }))
     const { config } = await home.load({}, 'trusted', { policy: { ceiling: ceilings[2]! } })
-    expect(ceilingsOf(config)).toEqual([...files, 'overrides'].map((location, index) => ({ location, ceiling: ceilings[index]! })))
+    expect(ceilingsOf(config)).toEqual(
+      [...files, 'overrides'].map((location, index) => ({ location, ceiling: ceilings[index]! })),
+    )
   })
 
   test('keeps a required OS sandbox and audit in later layers', async () => {
@@ -185,7 +219,9 @@ describe('faults and warnings', () => {
     const harbour = { type: 'remote', url: 'https://harbour.example/mcp', oauth: { deviceFlow: true } }
     home.write(configOf(home.globalRoot), { mcp: { harbour } })
     const { diagnostics, config } = await home.load()
-    expect(diagnostics).toMatchObject([{ severity: 'error', code: 'ConfigInvalid', path: '/mcp/harbour/oauth/deviceFlow' }])
+    expect(diagnostics).toMatchObject([
+      { severity: 'error', code: 'ConfigInvalid', path: '/mcp/harbour/oauth/deviceFlow' },
+    ])
     expect(config.merged.mcp ?? {}).toEqual({})
   })
 })
@@ -226,7 +262,8 @@ describe('the configuration of an extension', () => {
       '/tools/forecast/days',
     ],
     [
-      'is of the wrong type for a tool', { extensions: { weather: { config: { base } } }, tools: { forecast: { maxOutput: '1 KB' } } },
+      'is of the wrong type for a tool',
+      { extensions: { weather: { config: { base } } }, tools: { forecast: { maxOutput: '1 KB' } } },
       '/tools/forecast/maxOutput',
     ],
     [
@@ -239,18 +276,24 @@ describe('the configuration of an extension', () => {
     const location = home.write(configOf(home.projectRoot), config)
     const { extensions, diagnostics } = await home.load()
     expect(extensions).toHaveLength(path === undefined ? 1 : 0)
-    expect(diagnostics).toMatchObject(path === undefined ? [] : [{
-      stage: 'configSchema', code: 'ConfigSchemaViolation', extensionId: 'weather', path,
-      location: Object.keys(config).length === 0 ? folder : location,
-    }])
+    expect(diagnostics).toMatchObject(
+      path === undefined
+        ? []
+        : [
+            {
+              stage: 'configSchema', code: 'ConfigSchemaViolation', extensionId: 'weather', path,
+              location: Object.keys(config).length === 0 ? folder : location,
+            },
+          ],
+    )
   })
 
   test('reports an unknown setting of a tool, and keeps the tool', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather', manifest)
-    const location = home.write(
-      configOf(home.projectRoot), { extensions: { weather: { config: { base } } }, tools: { forecast: { dayz: 3, maxOutput: '1KB' } } },
-    )
+    const location = home.write(configOf(home.projectRoot), {
+      extensions: { weather: { config: { base } } }, tools: { forecast: { dayz: 3, maxOutput: '1KB' } },
+    })
     const { extensions, diagnostics } = await home.load()
     expect(extensions).toHaveLength(1)
     expect(diagnostics).toMatchObject([{

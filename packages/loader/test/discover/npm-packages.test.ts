@@ -132,14 +132,21 @@ describe('refuses a package', () => {
       'an invalid id', { 'package.json': { bulkhead: manifestOf({ id: '../x', tools: [toolOf()] }) } }, 'package.json',
       '/bulkhead/id', /lower-case/,
     ],
-    ['an invalid version', { 'package.json': { version: 'x', bulkhead: { ...manifestOf(), version: undefined } } }, 'package.json',
-      '/bulkhead/version', /a version/],
-    ['a schema that does not compile', {
-      'package.json': { bulkhead: manifestOf({ tools: [toolOf({ inputSchema: { type: 'object', required: 1 } })] }) },
-    },
-      'package.json', '/bulkhead/tools/0/inputSchema/required', /must be array/],
-    ['a locked name', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ name: 'bash' })] }) } }, 'package.json',
-      '/bulkhead/tools/0/name', /reserved for/],
+    [
+      'an invalid version', { 'package.json': { version: 'x', bulkhead: { ...manifestOf(), version: undefined } } },
+      'package.json', '/bulkhead/version', /a version/,
+    ],
+    [
+      'a schema that does not compile',
+      {
+        'package.json': { bulkhead: manifestOf({ tools: [toolOf({ inputSchema: { type: 'object', required: 1 } })] }) },
+      },
+      'package.json', '/bulkhead/tools/0/inputSchema/required', /must be array/,
+    ],
+    [
+      'a locked name', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ name: 'bash' })] }) } },
+      'package.json', '/bulkhead/tools/0/name', /reserved for/,
+    ],
   ]
   test.each(lacking)('with %s', async (_, files, file, path, message) => {
     using home = new PackagesFixture()

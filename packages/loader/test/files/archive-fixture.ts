@@ -16,9 +16,10 @@ interface Entry {
 const octal = (value: number, length: number) => `${value.toString(8).padStart(length - 1, '0')}\0`
 
 /** A tar entry with any content, written by hand from the format and not with the tested code. */
-export function entry(
-  { name = 'package/a.js', type = '0', body = '', size, link = '', prefix = '', magic = 'ustar\u000000', checksum, rawName }: Entry = {},
-): Buffer {
+export function entry({
+  name = 'package/a.js', type = '0', body = '', size, link = '', prefix = '', magic = 'ustar\u000000', checksum,
+  rawName,
+}: Entry = {}): Buffer {
   const bytes = Buffer.from(body as string)
   const header = Buffer.alloc(512)
   header.write(name, 0, 100)
@@ -36,7 +37,7 @@ export function entry(
   header.write(prefix, 345, 155)
   const sum = header.reduce((total, byte) => total + byte, 0)
   header.write(`${(checksum ?? sum).toString(8).padStart(6, '0')}\0 `, 148)
-  return Buffer.concat([header, bytes, Buffer.alloc((512 - bytes.length % 512) % 512)])
+  return Buffer.concat([header, bytes, Buffer.alloc((512 - (bytes.length % 512)) % 512)])
 }
 
 export const pax = (records: string, type = 'x'): Buffer => entry({ name: 'PaxHeader/x', type, body: records })

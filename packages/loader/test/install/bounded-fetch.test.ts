@@ -48,7 +48,8 @@ describe('a remote registry', () => {
       const { hostname, pathname } = new URL(String(to))
       if (hostname !== 'registry.example') return really(to, init)
       return pathname === '/weather'
-        ? Response.json({ name: 'weather', versions: { '1.0.0': { version: '1.0.0', dist: { integrity, ...dist } } } }) : answer!
+        ? Response.json({ name: 'weather', versions: { '1.0.0': { version: '1.0.0', dist: { integrity, ...dist } } } })
+        : answer!
     })
     const registry = new Registry({ url: 'https://registry.example' })
     const version = await registry.resolve('weather', '1.0.0')

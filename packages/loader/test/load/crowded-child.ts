@@ -7,7 +7,8 @@ import { PackageSignatures } from '../../src/signature/package-signatures.ts'
 const schemas = new InProcessSchemaChecker(LOADER_LIMITS)
 const signatures = new PackageSignatures({ source: 'the test', date: null, json: {} })
 const bytes = Buffer.from('{}')
-const codeOf = (error: { readonly code?: string, readonly fault?: string }): string | undefined => error.fault ?? error.code
+const codeOf = (error: { readonly code?: string; readonly fault?: string }): string | undefined =>
+  error.fault ?? error.code
 const checkBoth = () => Promise.all([
   schemas.inspect({ type: 'object' }).then(({ ok }) => ok, codeOf),
   signatures.verify(bytes, bytes).then((result) => result.ok || result.fault.step, codeOf),

@@ -14,10 +14,14 @@ const mutations = fc.array(mutation, { minLength: 1, maxLength: 4 })
 
 /** Size and times of all files and folders, except the file that the test writes. */
 function snapshot(base: string, except: string): readonly string[] {
-  return readdirSync(base, { recursive: true, encoding: 'utf8' }).map((path) => join(base, path)).filter((path) => path !== except).map((path) => {
-    const { size, mtimeMs, ctimeMs, ino } = lstatSync(path)
-    return `${path} ${size} ${mtimeMs} ${ctimeMs} ${ino}`
-  }).toSorted()
+  return readdirSync(base, { recursive: true, encoding: 'utf8' })
+    .map((path) => join(base, path))
+    .filter((path) => path !== except)
+    .map((path) => {
+      const { size, mtimeMs, ctimeMs, ino } = lstatSync(path)
+      return `${path} ${size} ${mtimeMs} ${ctimeMs} ${ino}`
+    })
+    .toSorted()
 }
 
 const RUNS = thoroughly(60, 300)

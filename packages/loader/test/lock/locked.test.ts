@@ -54,14 +54,20 @@ describe('refuses a package that differs from the accepted one', () => {
       'an added file', 'LockMismatch', /its files have changed/,
       (home: HomeFixture, at: string): string => home.write(join(at, 'more.js'), ''),
     ],
-    ['an older version', 'LockMismatch', /1\.4\.0 was accepted, and 1\.3\.9 is installed/, (home: HomeFixture, at: string): string =>
-      home.write(join(at, 'bulkhead.json'), { ...withHost('a.example', 'b.example'), version: '1.3.9' })],
+    [
+      'an older version', 'LockMismatch', /1\.4\.0 was accepted, and 1\.3\.9 is installed/,
+      (home: HomeFixture, at: string): string =>
+        home.write(join(at, 'bulkhead.json'), { ...withHost('a.example', 'b.example'), version: '1.3.9' }),
+    ],
     [
       'fewer powers', 'LockMismatch', /it drops net: b\.example/,
       (home: HomeFixture, at: string): string => home.write(join(at, 'bulkhead.json'), withHost('a.example')),
     ],
-    ['more powers', 'ConsentRequired', /it adds net: c\.example; drops net: b\.example/, (home: HomeFixture, at: string): string =>
-      home.write(join(at, 'bulkhead.json'), withHost('a.example', 'c.example'))],
+    [
+      'more powers', 'ConsentRequired', /it adds net: c\.example; drops net: b\.example/,
+      (home: HomeFixture, at: string): string =>
+        home.write(join(at, 'bulkhead.json'), withHost('a.example', 'c.example')),
+    ],
   ] as const)('%s', async (_, code, words, change) => {
     using home = new HomeFixture()
     const at = home.extension(home.globalRoot, 'weather', withHost('a.example', 'b.example'))

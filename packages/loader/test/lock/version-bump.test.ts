@@ -57,32 +57,49 @@ describe('a narrower schema of the input is major, and a wider one minor:', () =
     ['maxItems', { ...list, maxItems: 9 }, { ...list, maxItems: 8 }, '/maxItems'],
     ['uniqueItems', list, { ...list, uniqueItems: true }, '/uniqueItems'],
     ['items', { ...list, items: number }, { ...list, items: { type: 'integer' } }, '/items/type'],
-    ['prefixItems', { ...list, prefixItems: [number] }, { ...list, prefixItems: [{ type: 'integer' }] },
-      '/prefixItems/0/type'],
-    ['items after a prefix', { ...list, prefixItems: [text] }, { ...list, prefixItems: [text], items: false }, '/items'],
+    [
+      'prefixItems', { ...list, prefixItems: [number] }, { ...list, prefixItems: [{ type: 'integer' }] },
+      '/prefixItems/0/type',
+    ],
+    [
+      'items after a prefix', { ...list, prefixItems: [text] }, { ...list, prefixItems: [text], items: false },
+      '/items',
+    ],
     ['contains', list, { ...list, contains: text }, '/contains'],
     ['minContains', { ...list, contains: text }, { ...list, contains: text, minContains: 2 }, '/contains'],
     ['minProperties', object, { ...object, minProperties: 1 }, '/minProperties'],
     ['maxProperties', object, { ...object, maxProperties: 1 }, '/maxProperties'],
     ['required', object, { ...object, required: ['a'] }, '/required'],
-    ['a nested property', { ...object, properties: { a: number } }, { ...object, properties: { a: { type: 'integer' } } },
-      '/properties/a/type'],
+    [
+      'a nested property', { ...object, properties: { a: number } },
+      { ...object, properties: { a: { type: 'integer' } } }, '/properties/a/type',
+    ],
     ['a property of an open object', object, { ...object, properties: { a: text } }, '/properties/a'],
     ['additionalProperties', object, { ...object, additionalProperties: false }, '/additionalProperties'],
-    ['the values of a map', { ...object, additionalProperties: number },
-      { ...object, additionalProperties: { type: 'integer' } }, '/additionalProperties'],
-    ['patternProperties', { ...object, patternProperties: { '^a': number } },
-      { ...object, patternProperties: { '^a': { type: 'integer' } } }, '/patternProperties/^a/type'],
-    ['a pattern of a closed object', { ...object, patternProperties: { '^a': {} }, additionalProperties: false },
-      { ...object, additionalProperties: false }, '/additionalProperties'],
+    [
+      'the values of a map', { ...object, additionalProperties: number },
+      { ...object, additionalProperties: { type: 'integer' } }, '/additionalProperties',
+    ],
+    [
+      'patternProperties', { ...object, patternProperties: { '^a': number } },
+      { ...object, patternProperties: { '^a': { type: 'integer' } } }, '/patternProperties/^a/type',
+    ],
+    [
+      'a pattern of a closed object', { ...object, patternProperties: { '^a': {} }, additionalProperties: false },
+      { ...object, additionalProperties: false }, '/additionalProperties',
+    ],
     ['propertyNames', object, { ...object, propertyNames: { maxLength: 3 } }, '/propertyNames'],
     ['dependentRequired', object, { ...object, dependentRequired: { a: ['b'] } }, '/dependentRequired'],
-    ['dependentSchemas', object, { ...object, dependentSchemas: { a: { required: ['b'] } } },
-      '/dependentSchemas/a/required'],
+    [
+      'dependentSchemas', object, { ...object, dependentSchemas: { a: { required: ['b'] } } },
+      '/dependentSchemas/a/required',
+    ],
     ['allOf', { allOf: [number] }, { allOf: [number, { minimum: 1 }] }, '/allOf/1/minimum'],
     ['anyOf', { anyOf: [text, number] }, { anyOf: [text] }, '/anyOf'],
-    ['an option of anyOf', { anyOf: [{ type: 'null' }, { ...text, maxLength: 2 }] },
-      { anyOf: [{ type: 'null' }, { ...text, maxLength: 1 }] }, '/anyOf/1/maxLength'],
+    [
+      'an option of anyOf', { anyOf: [{ type: 'null' }, { ...text, maxLength: 2 }] },
+      { anyOf: [{ type: 'null' }, { ...text, maxLength: 1 }] }, '/anyOf/1/maxLength',
+    ],
     ['oneOf', { oneOf: [dog, cat] }, { oneOf: [dog] }, '/oneOf'],
     ['not', text, { ...text, not: { const: 'a' } }, '/not'],
     ['a wider not', { not: { const: 'a' } }, { not: { enum: ['a', 'b'] } }, '/not'],
@@ -129,8 +146,9 @@ describe('a schema that accepts the same needs a patch:', () => {
     expect(compare(argument(text), argument({ $ref: '#/$defs/text' }, { $defs: { text } })).required).toBe('patch')
     const tuple = { type: 'array', items: [text], additionalItems: false }
     const $schema = 'http://json-schema.org/draft-07/schema#'
-    expect(compare(argument({ type: 'array', prefixItems: [text], items: false }), argument(tuple, { $schema })).required)
-      .toBe('patch')
+    expect(
+      compare(argument({ type: 'array', prefixItems: [text], items: false }), argument(tuple, { $schema })).required,
+    ).toBe('patch')
     // Keywords beside a reference are ignored.
     const beside = { $ref: '#/definitions/text', maxLength: 1 }
     expect(compare(argument(text), argument(beside, { $schema, definitions: { text } })).required).toBe('patch')
@@ -207,50 +225,103 @@ describe('definitions and capabilities', () => {
     ['nothing', {}, {}, []],
     ['a description', {}, tool({ description: 'New.' }), ['patch tool forecast /description changed']],
     ['a new tool', {}, { tools: [toolOf(), toolOf({ name: 'b' })] }, ['minor tool b  is new']],
-    ['a new tool with powers, which an update refuses otherwise', {},
+    [
+      'a new tool with powers, which an update refuses otherwise', {},
       { tools: [toolOf(), toolOf({ name: 'b', requires: requires('a.example') })] },
-      ['major tool b /requires adds net: a.example; it may do more', 'minor tool b  is new']],
-    ['a removed tool', { tools: [toolOf(), toolOf({ name: 'b' })] }, {}, ['major tool b  was removed; calls to it fail']],
-    ['a renamed tool', {}, tool({ name: 'b' }),
-      ['major tool forecast  was renamed to b; calls to it fail', 'minor tool b  is new']],
-    ['a wider capability', tool({ requires: requires('a.example') }), tool({ requires: requires('*.example') }),
-      ['major tool forecast /requires adds net: *.example; it may do more']],
-    ['a narrower capability', tool({ requires: requires('*.example') }), tool({ requires: requires('a.example') }),
-      ['minor tool forecast /requires drops net: *.example']],
+      ['major tool b /requires adds net: a.example; it may do more', 'minor tool b  is new'],
+    ],
+    [
+      'a removed tool', { tools: [toolOf(), toolOf({ name: 'b' })] }, {},
+      ['major tool b  was removed; calls to it fail'],
+    ],
+    [
+      'a renamed tool', {}, tool({ name: 'b' }),
+      ['major tool forecast  was renamed to b; calls to it fail', 'minor tool b  is new'],
+    ],
+    [
+      'a wider capability', tool({ requires: requires('a.example') }), tool({ requires: requires('*.example') }),
+      ['major tool forecast /requires adds net: *.example; it may do more'],
+    ],
+    [
+      'a narrower capability', tool({ requires: requires('*.example') }), tool({ requires: requires('a.example') }),
+      ['minor tool forecast /requires drops net: *.example'],
+    ],
     ['a variable', {}, { env: ['LANG'] }, ['major extension  adds env: LANG; it may do more']],
-    ['state', {}, state('1'),
-      ['major extension  adds state: kept by the extension; it may do more', 'patch extension /stateSlot changed']],
-    ['state that is rejected', state('1'), state('2'),
-      ['major extension /stateSlot/slotVersion was 1, is 2; stored state is rejected']],
-    ['state that is migrated', state('1', 'migrate'), state('2', 'migrate'),
-      ['patch extension /stateSlot/slotVersion changed']],
-    ['approval', tool({ gated: false, mode: 'local' }), tool({ mode: 'local' }), ['major tool forecast /gated requires approval now; calls may be denied']],
-    ['no approval', tool({ mode: 'local' }), tool({ gated: false, mode: 'local' }), ['major tool forecast /gated no longer requires approval']],
-    ['no approval of a tool without powers', {}, tool({ gated: false }), [
-      'major tool forecast /gated no longer requires approval', 'minor tool forecast /mode was local, is read; policies decide by it',
-    ]],
-    ['a mode', tool({ mode: 'read' }), tool({ mode: 'destructive' }),
-      ['major tool forecast /mode was read, is destructive; policies decide by it']],
-    ['a mode that asks less', tool({ mode: 'local' }), tool({ mode: 'read' }),
-      ['major tool forecast /mode was local, is read; policies decide by it']],
-    ['a mode that follows from fewer powers', tool({ requires: { fs: { read: ['a'], write: ['b'] } } }),
+    [
+      'state', {}, state('1'),
+      ['major extension  adds state: kept by the extension; it may do more', 'patch extension /stateSlot changed'],
+    ],
+    [
+      'state that is rejected', state('1'), state('2'),
+      ['major extension /stateSlot/slotVersion was 1, is 2; stored state is rejected'],
+    ],
+    [
+      'state that is migrated', state('1', 'migrate'), state('2', 'migrate'),
+      ['patch extension /stateSlot/slotVersion changed'],
+    ],
+    [
+      'approval', tool({ gated: false, mode: 'local' }), tool({ mode: 'local' }),
+      ['major tool forecast /gated requires approval now; calls may be denied'],
+    ],
+    [
+      'no approval', tool({ mode: 'local' }), tool({ gated: false, mode: 'local' }),
+      ['major tool forecast /gated no longer requires approval'],
+    ],
+    [
+      'no approval of a tool without powers', {}, tool({ gated: false }),
+      [
+        'major tool forecast /gated no longer requires approval',
+        'minor tool forecast /mode was local, is read; policies decide by it',
+      ],
+    ],
+    [
+      'a mode', tool({ mode: 'read' }), tool({ mode: 'destructive' }),
+      ['major tool forecast /mode was read, is destructive; policies decide by it'],
+    ],
+    [
+      'a mode that asks less', tool({ mode: 'local' }), tool({ mode: 'read' }),
+      ['major tool forecast /mode was local, is read; policies decide by it'],
+    ],
+    [
+      'a mode that follows from fewer powers', tool({ requires: { fs: { read: ['a'], write: ['b'] } } }),
       tool({ requires: { fs: { read: ['a'] } } }),
-      ['minor tool forecast /requires drops fs.write', 'minor tool forecast /mode was local, is read; policies decide by it']],
-    ['an approval key', {}, tool({ approvalKey: '{city}' }),
-      ['major tool forecast /approvalKey changed; stored approvals no longer match']],
-    ['fewer hosts', { requiredCoreVersion: '>=1.0.0' }, { requiredCoreVersion: '^1.2.0' },
-      ['major extension /requiredCoreVersion was >=1.0.0, is ^1.2.0; some hosts can no longer run it']],
-    ['more hosts', { requiredCoreVersion: '^1.2.0' }, { requiredCoreVersion: '>=1.0.0' },
-      ['patch extension /requiredCoreVersion changed']],
-    ['a newer contract', {}, { contractVersion: '1.1.0' },
-      ['major extension /contractVersion was 1.0.0, is 1.1.0; some hosts can no longer run it']],
+      [
+        'minor tool forecast /requires drops fs.write',
+        'minor tool forecast /mode was local, is read; policies decide by it',
+      ],
+    ],
+    [
+      'an approval key', {}, tool({ approvalKey: '{city}' }),
+      ['major tool forecast /approvalKey changed; stored approvals no longer match'],
+    ],
+    [
+      'fewer hosts', { requiredCoreVersion: '>=1.0.0' }, { requiredCoreVersion: '^1.2.0' },
+      ['major extension /requiredCoreVersion was >=1.0.0, is ^1.2.0; some hosts can no longer run it'],
+    ],
+    [
+      'more hosts', { requiredCoreVersion: '^1.2.0' }, { requiredCoreVersion: '>=1.0.0' },
+      ['patch extension /requiredCoreVersion changed'],
+    ],
+    [
+      'a newer contract', {}, { contractVersion: '1.1.0' },
+      ['major extension /contractVersion was 1.0.0, is 1.1.0; some hosts can no longer run it'],
+    ],
     ['an older contract', { contractVersion: '1.1.0' }, {}, ['patch extension /contractVersion changed']],
-    ['a dependency', {}, { dependsOn: ['maps'] }, ['major extension /dependsOn needs maps; hosts without it can no longer run it']],
+    [
+      'a dependency', {}, { dependsOn: ['maps'] },
+      ['major extension /dependsOn needs maps; hosts without it can no longer run it'],
+    ],
     ['another id', {}, { id: 'climate' }, ['major extension /id was weather, is climate; it is another extension']],
-    ['optional configuration', {}, config({ units: {} }),
-      ['minor extension /configSchema/properties/units was not allowed, is allowed; it accepts more configurations']],
-    ['required configuration', config({ units: {} }), config({ units: {} }, { required: ['units'] }),
-      ['major extension /configSchema/required "units" was optional, is required; it may reject configurations that were valid']],
+    [
+      'optional configuration', {}, config({ units: {} }),
+      ['minor extension /configSchema/properties/units was not allowed, is allowed; it accepts more configurations'],
+    ],
+    [
+      'required configuration', config({ units: {} }), config({ units: {} }, { required: ['units'] }),
+      [
+        'major extension /configSchema/required "units" was optional, is required; it may reject configurations that were valid',
+      ],
+    ],
   ])('%s', (_, before, after, lines) => expect(summary(before, after)).toEqual(lines))
 
   test('files', () => {
@@ -263,9 +334,13 @@ describe('definitions and capabilities', () => {
 })
 
 describe('the version', () => {
-  const CHANGES = { major: argument({}, { required: ['v'] }), minor: argument({}), patch: tool({ description: 'New.' }), none: {} }
+  const CHANGES = {
+    major: argument({}, { required: ['v'] }), minor: argument({}), patch: tool({ description: 'New.' }), none: {},
+  }
   const inputSchema = { type: 'object', properties: {}, additionalProperties: false }
-  test.each<[keyof typeof CHANGES, from: string, to: string, required: string, actual: string, needs: string, ok: boolean]>([
+  test.each<
+    [keyof typeof CHANGES, from: string, to: string, required: string, actual: string, needs: string, ok: boolean]
+  >([
     ['major', '1.4.0', '2.0.0', 'major', 'major', '2.0.0', true],
     ['major', '1.4.0', '1.5.0', 'major', 'minor', '2.0.0', false],
     ['major', '1.4.0', '3.1.0', 'major', 'major', '2.0.0', true],
@@ -288,8 +363,10 @@ describe('the version', () => {
     ['none', '1.4.0', '1.3.0', 'none', 'none', '1.4.0', true],
   ])('%s, from %s to %s', (level, from, to, required, actual, needs, ok) => {
     const base = tool({ inputSchema })
-    const after = level === 'none' ? base : level === 'patch' ? tool({ inputSchema, description: 'New.' }) : CHANGES[level]
-    expect(compare({ ...base, version: from }, { ...after, version: to }))
-      .toMatchObject({ from, to, required, actual, needs, ok })
+    const after =
+      level === 'none' ? base : level === 'patch' ? tool({ inputSchema, description: 'New.' }) : CHANGES[level]
+    expect(compare({ ...base, version: from }, { ...after, version: to })).toMatchObject({
+      from, to, required, actual, needs, ok,
+    })
   })
 })

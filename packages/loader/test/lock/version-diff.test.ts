@@ -32,8 +32,11 @@ describe('a capability diff reports', () => {
     ['a command', t({}), t({ shell: [{ cmd: 'git' }] }), true, 'adds shell: git'],
     ['a capability', t({}), t({ capabilities: ['tools.call'] }), true, 'adds capability: tools.call'],
     ['a variable', powers({ t: {} }), powers({ t: {} }, ['TOKEN']), true, 'adds env: TOKEN'],
-    ['a secret for another host', powers({ t: {} }, [], [{ name: 'KEY', hosts: ['a.example'] }]), powers({ t: {} }, [], [{ name: 'KEY', hosts: ['b.example'] }]), true,
-      'adds secret: KEY to b.example; drops secret: KEY to a.example'],
+    [
+      'a secret for another host', powers({ t: {} }, [], [{ name: 'KEY', hosts: ['a.example'] }]),
+      powers({ t: {} }, [], [{ name: 'KEY', hosts: ['b.example'] }]), true,
+      'adds secret: KEY to b.example; drops secret: KEY to a.example',
+    ],
     [
       'a secret for fewer hosts', powers({ t: {} }, [], [{ name: 'KEY', hosts: ['*.example'] }]),
       powers({ t: {} }, [], [{ name: 'KEY', hosts: ['a.example'] }]), false, 'drops secret: KEY to *.example',

@@ -10,7 +10,9 @@ import { bundleOf } from './bundle-fixture.ts'
 import { SigstoreFixture } from '../signature/sigstore-fixture.ts'
 
 const pack = (home: HomeFixture, files: Parameters<typeof folderOf>[1], bundle?: (main: string) => Promise<string>) =>
-  packFolder(join(home.base, folderOf(home, files)), { loader: home.options(), ...(bundle && { bundle: bundleOf(bundle) }) })
+  packFolder(join(home.base, folderOf(home, files)), {
+    loader: home.options(), ...(bundle && { bundle: bundleOf(bundle) }),
+  })
 const codeOf = (work: Promise<unknown>) => work.then(() => 'done', (error: unknown) => BulkheadError.from(error).code)
 
 describe('packing a folder', () => {
@@ -72,8 +74,10 @@ describe('packing a folder', () => {
       'package.json': { name: 'weather', files: ['index.js', './lib', 'assets/**'] },
     })
     expect(packed.leftOut).toEqual(['.env', '.git', 'lib/.npmrc', 'old-1.0.0.tgz', 'src/index.ts'])
-    expect([...packed.files.keys()].toSorted()).toEqual(
-      ['README.md', 'assets/a/b.txt', 'bulkhead.integrity.json', 'bulkhead.json', 'index.js', 'lib/more.js', 'package.json'])
+    expect([...packed.files.keys()].toSorted()).toEqual([
+      'README.md', 'assets/a/b.txt', 'bulkhead.integrity.json', 'bulkhead.json', 'index.js', 'lib/more.js',
+      'package.json',
+    ])
   })
 
   test('warns if package.json has another version', async () => {

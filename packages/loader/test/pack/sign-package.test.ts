@@ -21,7 +21,9 @@ test('signs a folder and a tarball, so that a host knows the signer', async () =
   const folder = join(home.base, folderOf(home, packageFiles()))
   const packed = await packFolder(folder, { loader })
   const signed = await signPackage(packed.files, folder, options)
-  expect(signed.extension).toMatchObject({ integrity: 'signed', signer: { subject: BUILD.sub }, digests: packed.extension.digests })
+  expect(signed.extension).toMatchObject({
+    integrity: 'signed', signer: { subject: BUILD.sub }, digests: packed.extension.digests,
+  })
 
   // The next packing of the folder has the signature; an earlier one is left out to sign again.
   writeFileSync(join(folder, 'bulkhead.sigstore.json'), signed.signature)

@@ -9,7 +9,9 @@ import { folderOf, packageFiles } from '../install/install-fixture.ts'
 import { bundleOf } from './bundle-fixture.ts'
 
 const pack = (home: HomeFixture, files: Parameters<typeof folderOf>[1], bundle?: (main: string) => Promise<string>) =>
-  packFolder(join(home.base, folderOf(home, files)), { loader: home.options(), ...(bundle && { bundle: bundleOf(bundle) }) })
+  packFolder(join(home.base, folderOf(home, files)), {
+    loader: home.options(), ...(bundle && { bundle: bundleOf(bundle) }),
+  })
 const codeOf = (work: Promise<unknown>) => work.then(() => 'done', (error: unknown) => BulkheadError.from(error).code)
 
 describe('a main module in TypeScript', () => {
@@ -25,7 +27,8 @@ describe('a main module in TypeScript', () => {
     using home = new HomeFixture()
     const packed = await pack(home, source, bundle)
     expect(packed).toMatchObject({
-      bundled: true, leftOut: ['src/index.test.ts', 'src/index.ts'], extension: { manifest: { main: './src/index.js' } },
+      bundled: true, leftOut: ['src/index.test.ts', 'src/index.ts'],
+      extension: { manifest: { main: './src/index.js' } },
     })
     expect(textOf(packed, 'src/index.js')).toBe('export default "the bundle of src/index.ts"')
     expect(textOf(packed, 'src/index.d.ts')).toContain('declare const extension: ExtensionModule')
@@ -67,16 +70,23 @@ describe('a main module in TypeScript', () => {
     })
     expect(described).toEqual([['index.d.ts', 'index.js', 'index.js', 'package.json']])
     expect(await codeOf(packFolder(folder, { loader: home.options(), bundle: bundleOf(bundle) }))).toBe('ShapeInvalid')
-    const wrong = packFolder(folder, { loader: home.options(), bundle: bundleOf(bundle), describe: async () => ({ tools: [] }) })
+    const wrong = packFolder(folder, {
+      loader: home.options(), bundle: bundleOf(bundle), describe: async () => ({ tools: [] }),
+    })
     await expect(wrong).rejects.toThrow(/tools/)
     home.write(join(folder, 'package.json'), { name: 'weather', version: '1.0.0' })
-    expect((await packFolder(folder, { loader: home.options(), bundle: bundleOf(bundle), describe: declare })).extension.version).toBe('1.0.0')
+    expect(
+      (await packFolder(folder, { loader: home.options(), bundle: bundleOf(bundle), describe: declare })).extension
+        .version,
+    ).toBe('1.0.0')
   })
 
   test('must exist, and needs a bundler', async () => {
     using home = new HomeFixture()
     expect(await codeOf(pack(home, source))).toBe('ModuleNotFound')
-    expect(await codeOf(pack(home, { 'bulkhead.json': manifestOf({ main: './gone.ts' }) }, bundle))).toBe('ShapeInvalid')
+    expect(await codeOf(pack(home, { 'bulkhead.json': manifestOf({ main: './gone.ts' }) }, bundle))).toBe(
+      'ShapeInvalid',
+    )
   })
 
   test('is refused by a host, with the cure', async () => {

@@ -58,11 +58,21 @@ describe('a narrower key of a project does not undo a policy of the user:', () =
     }, { layer: 'global', part: 'installed/x', outline: { id: 'acme-weather' } })
   }
   test.each<[string, ConfigFile['policy'], ConfigFile['policy'], object]>([
-    ['a level', { signature: { global: 'require' } }, { scopes: { 'acme*': { signature: 'off' } } }, { signature: 'require' }],
-    ['a lock', { scopes: { 'acme*': { lock: 'require' } } }, { scopes: { 'acme-weather': { lock: 'off' } } }, { lock: 'require' }],
-    ['an update', { update: { widening: 'refuse' } }, { scopes: { 'acme*': { widening: 'consent' } } }, { widening: 'refuse' }],
     [
-      'a signer', { identities: { 'acme*': { issuer: 'user' } } }, { identities: { 'acme-weather': { issuer: 'project' } } },
+      'a level', { signature: { global: 'require' } }, { scopes: { 'acme*': { signature: 'off' } } },
+      { signature: 'require' },
+    ],
+    [
+      'a lock', { scopes: { 'acme*': { lock: 'require' } } }, { scopes: { 'acme-weather': { lock: 'off' } } },
+      { lock: 'require' },
+    ],
+    [
+      'an update', { update: { widening: 'refuse' } }, { scopes: { 'acme*': { widening: 'consent' } } },
+      { widening: 'refuse' },
+    ],
+    [
+      'a signer', { identities: { 'acme*': { issuer: 'user' } } },
+      { identities: { 'acme-weather': { issuer: 'project' } } },
       { pin: { issuer: 'user' } },
     ],
   ])('%s', (_, user, project, expected) => {

@@ -122,9 +122,12 @@ test.each([
   const { extensions, diagnostics } = await home.load()
   expect(extensions).toHaveLength(1)
   const at = '/tools/0/inputSchema'
-  expect(diagnostics).toMatchObject([`${at}/patternProperties/${pattern}`, `${at}/properties/a/pattern`].map((path) => ({
-    severity: 'warning', stage: 'configSchema', code: 'ConfigSchemaInvalid', path, message: expect.stringMatching(message),
-  })))
+  expect(diagnostics).toMatchObject(
+    [`${at}/patternProperties/${pattern}`, `${at}/properties/a/pattern`].map((path) => ({
+      severity: 'warning', stage: 'configSchema', code: 'ConfigSchemaInvalid', path,
+      message: expect.stringMatching(message),
+    })),
+  )
 })
 
 test('escaped punctuation in a pattern is no fault', async () => {

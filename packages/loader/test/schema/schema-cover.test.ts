@@ -23,16 +23,22 @@ const SCHEMA: fc.Arbitrary<Json> = fc.letrec<{ schema: Json }>((tie) => {
   const map = fc.dictionary(NAME, below, { maxKeys: 2 })
   const list = fc.array(below, { minLength: 1, maxLength: 2 })
   const names = fc.uniqueArray(NAME, { maxLength: 2 })
-  const keyword = (name: string, value: fc.Arbitrary<Json>): fc.Arbitrary<JsonObject> => value.map((one) => ({ [name]: one }))
+  const keyword = (name: string, value: fc.Arbitrary<Json>): fc.Arbitrary<JsonObject> =>
+    value.map((one) => ({ [name]: one }))
   const keywords = fc.oneof(
-    keyword('type', TYPE), keyword('type', fc.uniqueArray(TYPE, { minLength: 1, maxLength: 3 })), keyword('const', VALUE),
-    keyword('enum', fc.array(VALUE, { minLength: 1, maxLength: 3 })), keyword('pattern', fc.constantFrom('^a', 'b')),
-    ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength', 'minItems', 'maxItems',
-      'minProperties', 'maxProperties'].map((name) => keyword(name, BOUND)),
-    keyword('multipleOf', fc.constantFrom(0.5, 1, 2)), keyword('uniqueItems', fc.boolean()),
-    keyword('required', names), keyword('properties', map), keyword('patternProperties', fc.dictionary(fc.constantFrom('^a', 'b'), below, { maxKeys: 2 })),
-    ...['additionalProperties', 'items', 'not', 'contains', 'unevaluatedProperties', 'unevaluatedItems', 'propertyNames']
-      .map((name) => keyword(name, below)),
+    keyword('type', TYPE), keyword('type', fc.uniqueArray(TYPE, { minLength: 1, maxLength: 3 })),
+    keyword('const', VALUE), keyword('enum', fc.array(VALUE, { minLength: 1, maxLength: 3 })),
+    keyword('pattern', fc.constantFrom('^a', 'b')),
+    ...[
+      'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength', 'minItems', 'maxItems',
+      'minProperties', 'maxProperties',
+    ].map((name) => keyword(name, BOUND)),
+    keyword('multipleOf', fc.constantFrom(0.5, 1, 2)), keyword('uniqueItems', fc.boolean()), keyword('required', names),
+    keyword('properties', map),
+    keyword('patternProperties', fc.dictionary(fc.constantFrom('^a', 'b'), below, { maxKeys: 2 })),
+    ...[
+      'additionalProperties', 'items', 'not', 'contains', 'unevaluatedProperties', 'unevaluatedItems', 'propertyNames',
+    ].map((name) => keyword(name, below)),
     keyword('prefixItems', list), keyword('allOf', list), keyword('anyOf', list), keyword('oneOf', list),
     keyword('dependentRequired', fc.dictionary(NAME, names, { maxKeys: 1 })), keyword('dependentSchemas', map),
     fc.record({ if: below, then: below, else: below }), fc.constant({ $ref: '#/$defs/a' }),
@@ -42,8 +48,11 @@ const SCHEMA: fc.Arbitrary<Json> = fc.letrec<{ schema: Json }>((tie) => {
       fc.array(keywords, { maxLength: 3 }).map((parts): Json => Object.assign({}, ...parts) as JsonObject)),
   }
 }).schema
-const ROOT = fc.record({ schema: SCHEMA, definition: SCHEMA })
-  .map(({ schema, definition }) => ({ ...(typeof schema === 'object' ? schema as JsonObject : {}), $defs: { a: definition } }))
+const ROOT = fc
+  .record({ schema: SCHEMA, definition: SCHEMA })
+  .map(({ schema, definition }) => ({
+    ...(typeof schema === 'object' ? (schema as JsonObject) : {}), $defs: { a: definition },
+  }))
 
 /** A schema, and the same with one part replaced. */
 const PAIR = fc.tuple(ROOT, ROOT, fc.nat()).map(([one, other, at]): readonly [JsonObject, JsonObject] => {
@@ -72,6 +81,8 @@ test('a schema without gaps accepts every value that the other accepts', () => {
 })
 
 test('a schema covers itself, although a pattern allows what another part forbids', () => {
-  const place = rootPlace({ patternProperties: { '^a': {} }, $ref: '#/$defs/a', $defs: { a: { additionalProperties: false } } })!
+  const place = rootPlace({
+    patternProperties: { '^a': {} }, $ref: '#/$defs/a', $defs: { a: { additionalProperties: false } },
+  })!
   expect(findGaps(place, place)).toEqual([])
 })

@@ -15,8 +15,10 @@ interface Listed {
   readonly bundle: JsonObject
 }
 
-const answers = [publicData('npm-attestations/playwright-cli-0.1.1.json')].filter((path) => path !== undefined)
-  .map((path) => readFileSync(path, 'utf8')).map((text) => JSON.parse(text) as { readonly attestations: readonly Listed[] } & JsonObject)
+const answers = [publicData('npm-attestations/playwright-cli-0.1.1.json')]
+  .filter((path) => path !== undefined)
+  .map((path) => readFileSync(path, 'utf8'))
+  .map((text) => JSON.parse(text) as { readonly attestations: readonly Listed[] } & JsonObject)
 
 test('the attestations of a real npm package are here', needs('public test data'), () => {
   expect(answers).toHaveLength(1)
@@ -131,12 +133,12 @@ describe('generated attestations', () => {
     expect(await verify([published], { keys: keysFor('npm:signatures') })).toMatchObject(
       refused('key', /no key is listed/),
     )
-    expect(await verify([published], { keys: keysFor('npm:attestations', { end: '2021-01-01T00:00:00Z' }) })).toMatchObject(
-      refused('key', /not valid for timestamp/),
-    )
-    expect(await verify([published], { keys: keysFor('npm:attestations', { start: '2999-01-01T00:00:00Z' }) })).toMatchObject(
-      refused('key', /not valid for timestamp/),
-    )
+    expect(
+      await verify([published], { keys: keysFor('npm:attestations', { end: '2021-01-01T00:00:00Z' }) }),
+    ).toMatchObject(refused('key', /not valid for timestamp/))
+    expect(
+      await verify([published], { keys: keysFor('npm:attestations', { start: '2999-01-01T00:00:00Z' }) }),
+    ).toMatchObject(refused('key', /not valid for timestamp/))
     const itsTime = { start: '2020-01-01T00:00:00Z', end: '2999-01-01T00:00:00Z' }
     expect(await verify([published], { keys: keysFor('npm:attestations', itsTime) })).toMatchObject({ ok: true })
     // By default only the keys of the registry are trusted.

@@ -1,6 +1,8 @@
 import type { ExtensionSigner } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { findPinFault, findSignerChange, readUtf8String, signerOf, type IdentityPin } from '../../src/signature/signer.ts'
+import {
+  findPinFault, findSignerChange, readUtf8String, signerOf, type IdentityPin,
+} from '../../src/signature/signer.ts'
 
 const der = (text: string): Buffer => {
   const bytes = Buffer.from(text)

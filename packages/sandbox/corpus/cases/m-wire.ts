@@ -18,95 +18,162 @@ export const wire = [
   attack(159, 'CONSTRUCT through __proto__', construct('progress', '__proto__', 'constructor'), KILLED),
   attack(160, 'CONSTRUCT through toString', construct('toString', 'constructor'), KILLED),
   attack(161, 'CONSTRUCT through __defineGetter__', construct('__defineGetter__', 'constructor'), KILLED),
-  attack(162, 'CONSTRUCT through call and bind', `
+  attack(
+    162, 'CONSTRUCT through call and bind',
+    `
     ${construct('progress', 'bind', 'constructor')}
     ${construct('progress', 'call', 'constructor')}
-  `, KILLED),
-  attack(163, 'a callback passed by proxy', apply(
-    "argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]",
-  ), KILLED),
+  `,
+    KILLED,
+  ),
+  attack(
+    163, 'a callback passed by proxy', apply("argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]"), KILLED,
+  ),
   attack(164, 'SET of a key of __proto__', set('__proto__', 'polluted'), KILLED),
   attack(165, 'SET of a key of the prototype of the constructor', set('constructor', 'prototype', 'polluted'), KILLED),
   attack(166, 'SET of a key of the prototype of functions', set('progress', '__proto__', 'polluted'), KILLED),
-  attack(
-    167, 'SET in place of a method', `${set('progress')}\n${apply('argumentList: []')}`, KILLED, { control: 'inert' },
-  ),
+  attack(167, 'SET in place of a method', `${set('progress')}\n${apply('argumentList: []')}`, KILLED, {
+    control: 'inert',
+  }),
   attack(168, 'GET', "wire.ask({ type: 'GET', path: ['progress'] })", KILLED, { control: 'inert' }),
+  attack(169, 'ENDPOINT, which opens a second channel without a gate', "wire.ask({ type: 'ENDPOINT' })", KILLED, {
+    control: 'inert',
+  }),
   attack(
-    169, 'ENDPOINT, which opens a second channel without a gate', "wire.ask({ type: 'ENDPOINT' })", KILLED,
-    { control: 'inert' },
+    170, 'an argument for a handler, without a value',
+    apply("argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]"), KILLED,
   ),
-  attack(170, 'an argument for a handler, without a value',
-    apply("argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]"), KILLED),
-  attack(171, 'an argument for an unknown handler',
-    apply("argumentList: [{ type: 'HANDLER', name: 'nope', value: 1 }]"), KILLED),
-  attack(172, 'an argument that throws when it is deserialized',
-    apply("argumentList: [{ type: 'HANDLER', name: 'throw', value: { isError: false, value: 1 } }]"), KILLED),
+  attack(
+    171, 'an argument for an unknown handler', apply("argumentList: [{ type: 'HANDLER', name: 'nope', value: 1 }]"),
+    KILLED,
+  ),
+  attack(
+    172, 'an argument that throws when it is deserialized',
+    apply("argumentList: [{ type: 'HANDLER', name: 'throw', value: { isError: false, value: 1 } }]"), KILLED,
+  ),
   attack(173, 'an argument list that is a number', apply('argumentList: 5'), KILLED),
   attack(174, 'an argument that is null', apply('argumentList: [null]'), KILLED),
-  attack(175, 'an id that is a port', `
+  attack(
+    175, 'an id that is a port',
+    `
     if (wire.port === undefined) return void wire.ask({ id: {}, type: 'APPLY', path: ['progress'], argumentList: [] })
     const { port1 } = new wire.MessageChannel()
     wire.post({ id: port1, type: 'APPLY', path: ['progress'], argumentList: [] }, [port1])
-  `, KILLED),
-  attack(176, 'a path of 100,000 steps',
+  `,
+    KILLED,
+  ),
+  attack(
+    176, 'a path of 100,000 steps',
     "wire.ask({ type: 'APPLY', path: Array(100_000).fill('constructor'), argumentList: [] })",
-    KILLED, { control: 'inert' }),
-  attack(177, 'a reply passed by proxy', "wire.send(['call', { id: wire.id, type: 'HANDLER', name: 'proxy', value: {} }])",
-    KILLED, { control: 'none' }),
-  attack(178, 'an error with a forged prototype', `
+    KILLED,
+    { control: 'inert' },
+  ),
+  attack(
+    177, 'a reply passed by proxy', "wire.send(['call', { id: wire.id, type: 'HANDLER', name: 'proxy', value: {} }])",
+    KILLED, { control: 'none' },
+  ),
+  attack(
+    178, 'an error with a forged prototype',
+    `
     wire.post('[2,' + JSON.stringify(wire.id) + ',{"name":"Error","message":"x","__proto__":{"code":"HostClosed"}}]')
-  `, KILLED, { control: 'none' }),
-  attack(179, 'replies sent twice, late and to no request', `
+  `,
+    KILLED, { control: 'none' },
+  ),
+  attack(
+    179, 'replies sent twice, late and to no request',
+    `
     const reply = (value) => ['call', { id: wire.id, type: 'RAW', value }]
     wire.send(reply('first'), reply('second'))
-  `, KILLED, { control: 'none' }),
-  attack(
-    180, 'RELEASE while calls are pending', "wire.ask({ type: 'RELEASE', path: [] })", KILLED, { control: 'inert' },
+  `,
+    KILLED, { control: 'none' },
   ),
+  attack(180, 'RELEASE while calls are pending', "wire.ask({ type: 'RELEASE', path: [] })", KILLED, {
+    control: 'inert',
+  }),
 
-  attack(277, 'packets that are not strings, and frames with a wrong length', `
+  attack(
+    277, 'packets that are not strings, and frames with a wrong length',
+    `
     if (wire.port !== undefined) return void wire.post([1, wire.id, 'first'])
     wire.socket.write(Buffer.from([5, 0, 0, 0x80, 9, 0, 0, 0, 0x5b]))
-  `, KILLED, { control: 'none' }),
+  `,
+    KILLED, { control: 'none' },
+  ),
   attack(278, 'an empty packet', "wire.post('')", KILLED, { control: 'none' }),
-  attack(279, 'a request on the channel for replies',
+  attack(
+    279, 'a request on the channel for replies',
     "wire.send(['call', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])",
-    KILLED, { control: 'none' }),
-  attack(280, 'a channel named __proto__',
+    KILLED, { control: 'none' },
+  ),
+  attack(
+    280, 'a channel named __proto__',
     "wire.send(['__proto__', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])",
-    KILLED, { control: 'none' }),
-  attack(281, 'two requests with the same id', `
+    KILLED, { control: 'none' },
+  ),
+  attack(
+    281, 'two requests with the same id',
+    `
     const argumentList = [wire.raw(wire.callId), wire.raw('own')]
     const request = { id: 9001, type: 'APPLY', path: ['fs.list'], argumentList }
     wire.send(['broker', request], ['broker', request])
-  `, KILLED, { control: 'none' }),
-  attack(306, 'a long string with its place on a prototype', `
+  `,
+    KILLED, { control: 'none' },
+  ),
+  attack(
+    306, 'a long string with its place on a prototype',
+    `
     const request = [3, 9001, 'progress', [wire.callId, { a: null }], [[1, '__proto__', 'polluted']]]
     wire.postSeveral(JSON.stringify(request), 'x'.repeat(5_000))
-  `, KILLED, { control: 'none' }),
-  attack(307, 'a long string whose place is taken', `
+  `,
+    KILLED, { control: 'none' },
+  ),
+  attack(
+    307, 'a long string whose place is taken',
+    `
     const request = [3, 9001, 'progress', [wire.callId, 'taken'], [[1], ['length'], [{ toString: 1 }]]]
     wire.postSeveral(JSON.stringify(request), 'x', 'y', 'z')
-  `, KILLED, { control: 'none' }),
-  attack(308, 'long strings without a place', `
+  `,
+    KILLED, { control: 'none' },
+  ),
+  attack(
+    308, 'long strings without a place',
+    `
     wire.postSeveral(JSON.stringify([3, 9001, 'progress', [wire.callId, 'x']]), 'x'.repeat(5_000))
-  `, KILLED, { control: 'none' }),
-  attack(309, 'several strings with a wrong number or length', `
+  `,
+    KILLED, { control: 'none' },
+  ),
+  attack(
+    309, 'several strings with a wrong number or length',
+    `
     if (wire.port !== undefined) return void wire.post(Object.assign([], { 0: '[]', length: 4_000_000_000 }))
     wire.socket.write(Buffer.from([8, 0, 0, 0x80, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0]))
-  `, KILLED, { control: 'none' }),
-  attack(282, 'an error that is too deep and too long', `
+  `,
+    KILLED, { control: 'none' },
+  ),
+  attack(
+    282, 'an error that is too deep and too long',
+    `
     let error = { name: 'Error', message: 'x' }
     for (let depth = 0; depth < 40; depth++) error = { name: 'Error', message: 'x', cause: error }
     wire.send(['call', { id: wire.id, type: 'HANDLER', name: 'throw', value: { isError: true, value: error } }])
-  `, KILLED, { control: 'none' }),
-  attack(283, 'a channel closed in the middle of a frame', `
+  `,
+    KILLED, { control: 'none' },
+  ),
+  attack(
+    283, 'a channel closed in the middle of a frame',
+    `
     if (wire.port !== undefined) return void wire.port.close()
     wire.socket.write(Buffer.from([64, 0, 0, 0, 0x5b]))
     wire.socket.end()
-  `, [['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')]], { control: 'none' }),
-  attack(284, 'broker calls without a call, for a finished call, and for an undeclared capability', `
+  `,
+    [
+      ['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')],
+    ],
+    { control: 'none' },
+  ),
+  attack(
+    284, 'broker calls without a call, for a finished call, and for an undeclared capability',
+    `
     const codes = []
     const ask = (method, ...args) => new Promise((resolve) => {
       const id = 9001 + codes.length
@@ -132,23 +199,39 @@ export const wire = [
       await ask('tools.call', wire.callId, 'run', {}),
       await ask('fs.read', wire.callId, { toString: path }, 'text', null),
     ]
-  `, [['call', returned([
-    'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied',
-    'EnvNameUndeclared',
-    'CapabilityDenied',
-    'CapabilityDenied', 'CapabilityDenied', 'InputInvalid',
-  ])]], { control: 'none' }),
-  attack(323, 'a message over the size limit', `
+  `,
+    [
+      [
+        'call',
+        returned([
+          'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied',
+          'EnvNameUndeclared', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'InputInvalid',
+        ]),
+      ],
+    ],
+    { control: 'none' },
+  ),
+  attack(
+    323, 'a message over the size limit',
+    `
     if (wire.port !== undefined) return void wire.post('"' + 'x'.repeat(200_000) + '"')
     wire.socket.write(Buffer.from([0xff, 0xff, 0xff, 0x7f, 0x5b]))
-  `, [['call', refused('MessageTooLarge')], ['ended', refused('MessageTooLarge')]], {
-    limits: { messageBytes: 200_000, outputBytes: 100_000 }, control: 'none',
-  }),
-  attack(324, 'more open requests than allowed', `
+  `,
+    [
+      ['call', refused('MessageTooLarge')], ['ended', refused('MessageTooLarge')],
+    ],
+    { limits: { messageBytes: 200_000, outputBytes: 100_000 }, control: 'none' },
+  ),
+  attack(
+    324, 'more open requests than allowed',
+    `
     const list = (id) =>
       ({ id, type: 'APPLY', path: ['fs.list'], argumentList: [wire.raw(wire.callId), wire.raw('own')] })
     wire.send(...Array.from({ length: 17 }, (_, at) => ['broker', list(9001 + at)]))
-  `, [['call', refused('TooManyRequests')], ['ended', refused('TooManyRequests')]], {
-    limits: { outstandingRequests: 16 }, control: 'none',
-  }),
+  `,
+    [
+      ['call', refused('TooManyRequests')], ['ended', refused('TooManyRequests')],
+    ],
+    { limits: { outstandingRequests: 16 }, control: 'none' },
+  ),
 ]

@@ -10,10 +10,14 @@ export function renderTable(): string {
   const works = LIBRARIES.filter(({ fails }) => fails === undefined).length
   return [
     '',
-    `${works} of ${LIBRARIES.length} work, each in the version that \`pnpm soak\` installs and calls in a compartment:`, '',
+    `${works} of ${LIBRARIES.length} work, each in the version that \`pnpm soak\` installs and calls in a compartment:`,
+    '',
     '| package | version | what its tool does | |', '|---|---|---|---|',
-    ...LIBRARIES.map((library) =>
-      `| \`${library.name}\` | ${library.version} | ${library.does} | ${remarkOn(library)} |`), '', '',
+    ...LIBRARIES.map(
+      (library) => `| \`${library.name}\` | ${library.version} | ${library.does} | ${remarkOn(library)} |`,
+    ),
+    '',
+    '',
   ].join('\n')
 }
 

@@ -21,7 +21,9 @@ const denying = (capability: 'fs.read' | 'fs.write', ...patterns: readonly strin
     asked === capability && patterns.some((pattern) => matchGlob(join(work, pattern), path)) ? 'the rule' : undefined,
 })
 
-async function run(script: string, grant: Partial<ServerStart['grant']>, denied: DeniedPaths | undefined): Promise<string> {
+async function run(
+  script: string, grant: Partial<ServerStart['grant']>, denied: DeniedPaths | undefined,
+): Promise<string> {
   const jail = createServerJail({ kept: [], ownCode: [], projectLayer: join(work, '.bulkhead'), home: undefined })
   const { stdout } = await runJailed(jail, {
     command: ['/bin/sh', '-c', script], cwd: work, env: { PATH: '/usr/bin:/bin' },
@@ -46,7 +48,10 @@ describe('a server in its jail', { ...needs('Linux'), ...WALLS }, () => {
   it('that writes is not started where only bubblewrap could hide them', async () => {
     const running = run(`${script}; echo x > .env; echo y > made`, { write: [work] }, denying('fs.read', '**/.env'))
     if (has('bubblewrap')) expect(await running).toBe('src/keys/k\nsrc/a\nnote\n')
-    else await expect(running).rejects.toMatchObject({ code: 'RuleDenied', message: expect.stringContaining('the rule denies files, and without bubblewrap') as string })
+    else
+      await expect(running).rejects.toMatchObject({
+        code: 'RuleDenied', message: expect.stringContaining('the rule denies files, and without bubblewrap') as string,
+      })
     expect(readFileSync(join(work, '.env'), 'utf8')).toBe('.env\n')
   })
 
@@ -54,15 +59,24 @@ describe('a server in its jail', { ...needs('Linux'), ...WALLS }, () => {
     for (let index = 0; index <= 1_000; index++) writeFileSync(join(work, `${index}.key`), 'key\n')
     const many = run(`${script}; cat 0.key 2>/dev/null`, { read: [work] }, denying('fs.read', '**/*.key'))
     if (!has('bubblewrap')) expect(await many).toBe('.env\nsrc/keys/k\nsrc/a\nnote\n')
-    else await expect(many).rejects.toMatchObject({ code: 'RuleDenied', message: expect.stringContaining('1001 files are too many to hide. Deny their folders') as string })
+    else
+      await expect(many).rejects.toMatchObject({
+        code: 'RuleDenied',
+        message: expect.stringContaining('1001 files are too many to hide. Deny their folders') as string,
+      })
     for (let index = 0; index <= 4_096; index++) writeFileSync(join(work, `${index}.txt`), '')
     const beside = run(script, { read: [work] }, denying('fs.read', '**/.env'))
     if (has('bubblewrap')) expect(await beside).toBe('src/keys/k\nsrc/a\nnote\n')
-    else await expect(beside).rejects.toMatchObject({ code: 'CapabilityUnavailable', message: expect.stringContaining('too many entries beside files') as string })
+    else
+      await expect(beside).rejects.toMatchObject({
+        code: 'CapabilityUnavailable', message: expect.stringContaining('too many entries beside files') as string,
+      })
   })
 
   it('does not write what rules deny', needs('bubblewrap'), async () => {
-    await run('echo x > note; rm -f note; mv src away; echo z > src/a', { write: [work] }, denying('fs.write', 'note', 'src/a'))
+    await run(
+      'echo x > note; rm -f note; mv src away; echo z > src/a', { write: [work] }, denying('fs.write', 'note', 'src/a'),
+    )
     expect(readFileSync(join(work, 'note'), 'utf8')).toBe('note\n')
     expect(readFileSync(join(work, 'src/a'), 'utf8')).toBe('src/a\n')
   })

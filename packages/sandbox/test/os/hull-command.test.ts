@@ -87,10 +87,14 @@ describe('the command line of a hull', () => {
   it('starts the launcher in namespaces, and gives it limits and filter in its order', () => {
     const { file, args, data } = commandOf({ rlimits, launcher, seccomp, utilLinux })
     expect([file, ...args]).toEqual([
-      '/bin/setpriv', '--pdeathsig', 'KILL', '--', '/bin/unshare', '--net', '--',
-      '/bin/setpriv', '--pdeathsig', 'KILL', '--', '/bin/sh', '-c', expect.any(String), 'sh', process.execPath, ...args.slice(args.indexOf(process.execPath) + 1, -2), expect.stringMatching(/launch\.cjs$/), '5',
+      '/bin/setpriv', '--pdeathsig', 'KILL', '--', '/bin/unshare', '--net', '--', '/bin/setpriv', '--pdeathsig', 'KILL',
+      '--', '/bin/sh', '-c', expect.any(String), 'sh', process.execPath,
+      ...args.slice(args.indexOf(process.execPath) + 1, -2), expect.stringMatching(/launch\.cjs$/), '5',
     ])
-    const { argv, env, wall } = JSON.parse(Buffer.from(data!.subarray(4)).toString()) as Record<'argv' | 'env' | 'wall', unknown>
+    const { argv, env, wall } = JSON.parse(Buffer.from(data!.subarray(4)).toString()) as Record<
+      'argv' | 'env' | 'wall',
+      unknown
+    >
     expect([argv, env]).toEqual([['/opt/bin/node', '--openssl-config=/nowhere', '--eval', '0'], []])
     expect(wall).toMatchObject({
       rules: { paths: [['/opt/bin/node', 13]], ports: [] }, limits: { nofile: 256, fsize: 0, core: 0 },

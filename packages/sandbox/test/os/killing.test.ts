@@ -126,7 +126,8 @@ describe('a host that is killed', () => {
     host.kill('SIGKILL')
     await new Promise((gone) => host.once('exit', gone))
     // Without layers, the main thread of the hull has to notice the end of the host, and this one does not.
-    if (layers.bubblewrap.active || layers.launcher.active || layers.utilLinux.active) await expect.poll(() => chain.every(isGone)).toBe(true)
+    if (layers.bubblewrap.active || layers.launcher.active || layers.utilLinux.active)
+      await expect.poll(() => chain.every(isGone)).toBe(true)
     else expect(chain.some(isGone)).toBe(false)
   })
 })

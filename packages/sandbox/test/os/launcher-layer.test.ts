@@ -27,7 +27,9 @@ it('the launcher confines hulls where Landlock works', needs('Linux'), () => {
   expect(whole.utilLinux.active).toBe(!stands)
 })
 
-describe.each([['with namespaces', whole], ['alone', alone]])('unrestricted Node code behind the launcher %s', runsIf(stands, 'needs Landlock'), (_, layers) => {
+describe.each([
+  ['with namespaces', whole], ['alone', alone],
+])('unrestricted Node code behind the launcher %s', runsIf(stands, 'needs Landlock'), (_, layers) => {
   it('cannot open, list or change files, see processes, signal the host, connect or start programs', async () => {
     const file = join(await temporaryFolder(), 'secret')
     await writeFile(file, 'canary')
@@ -41,10 +43,11 @@ describe.each([['with namespaces', whole], ['alone', alone]])('unrestricted Node
     onTestFinished(() => void server.close())
     const attempts = [
       `fs.readFileSync(${JSON.stringify(file)}, 'utf8')`, `fs.writeFileSync(${JSON.stringify(file)}, 'x') ?? 'written'`,
-      `fs.truncateSync(${JSON.stringify(file)}) ?? 'written'`, `fs.chmodSync(${JSON.stringify(file)}, 0o777) ?? 'changed'`,
-      `fs.readFileSync('/etc/passwd').length > 0`, `Array.isArray(fs.readdirSync('/'))`,
-      `fs.readFileSync('/proc/self/status').length > 0`, `process.kill(${process.pid}, 0)`,
-      `connect(${JSON.stringify(path)})`, `childProcess.spawnSync(process.execPath).error?.code ?? 'started'`,
+      `fs.truncateSync(${JSON.stringify(file)}) ?? 'written'`,
+      `fs.chmodSync(${JSON.stringify(file)}, 0o777) ?? 'changed'`, `fs.readFileSync('/etc/passwd').length > 0`,
+      `Array.isArray(fs.readdirSync('/'))`, `fs.readFileSync('/proc/self/status').length > 0`,
+      `process.kill(${process.pid}, 0)`, `connect(${JSON.stringify(path)})`,
+      `childProcess.spawnSync(process.execPath).error?.code ?? 'started'`,
     ]
     const open = await attemptAll(nothing, attempts)
     expect(open.map((outcome) => Object.keys(outcome as object))).toEqual(attempts.map(() => ['value']))
@@ -54,9 +57,12 @@ describe.each([['with namespaces', whole], ['alone', alone]])('unrestricted Node
   })
 
   it('gets an error from each system call that a hull never makes, and is not killed', async () => {
-    const known = REFUSED.map(([name, x64, arm64]) => [name, process.arch === 'x64' ? x64 : arm64] as const)
-      .filter(([, number]) => number !== null)
-    const { stdout, stderr } = await run(layers, `
+    const known = REFUSED.map(([name, x64, arm64]) => [name, process.arch === 'x64' ? x64 : arm64] as const).filter(
+      ([, number]) => number !== null,
+    )
+    const { stdout, stderr } = await run(
+      layers,
+      `
       import { dlopen, getInt32 } from 'node:ffi'
       const { functions: c } = dlopen(null, {
         syscall: { arguments: Array(7).fill('i64'), return: 'i64' },
@@ -64,10 +70,12 @@ describe.each([['with namespaces', whole], ['alone', alone]])('unrestricted Node
       })
       const ask = (number) => c.syscall(BigInt(number), 0n, 0n, 0n, 0n, 0n, 0n) === -1n ? getInt32(c.__errno_location()) : 0
       console.log(JSON.stringify(${JSON.stringify(known.map(([, number]) => number))}.map(ask)))
-    `)
+    `,
+    )
     expect(stderr).toBe('')
-    const answers = (JSON.parse(stdout) as number[]).map((errno) => errno === 0 ? 'done' : getSystemErrorName(-errno))
-    expect(Object.fromEntries(known.map(([name], index) => [name, answers[index]])))
-      .toEqual(Object.fromEntries(known.map(([name]) => [name, 'EPERM'])))
+    const answers = (JSON.parse(stdout) as number[]).map((errno) => (errno === 0 ? 'done' : getSystemErrorName(-errno)))
+    expect(Object.fromEntries(known.map(([name], index) => [name, answers[index]]))).toEqual(
+      Object.fromEntries(known.map(([name]) => [name, 'EPERM'])),
+    )
   })
 })

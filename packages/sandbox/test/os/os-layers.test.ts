@@ -95,7 +95,9 @@ describe('a layer is inactive, with a reason, when', () => {
     )
     expect(await probe({ folders: [folder] })).toMatchObject({
       bubblewrap: { active: false, reason: 'bwrap: no namespaces [31m here' },
-      ...(isLaunching ? { rlimits: { active: true, path: undefined } } : { rlimits: { active: false, reason: 'it ended with code 3' } }),
+      ...(isLaunching
+        ? { rlimits: { active: true, path: undefined } }
+        : { rlimits: { active: false, reason: 'it ended with code 3' } }),
     })
   })
 
@@ -210,7 +212,9 @@ describe('the mode', () => {
     expect(message)
       .toMatch(/bubblewrap \(it is not there\), the launcher \(it is not there\) and limits of the system \(it is not there\)\. Install bubblewrap/)
     expect(data).toEqual({
-      missing: ['bubblewrap (it is not there)', 'the launcher (it is not there)', 'limits of the system (it is not there)'],
+      missing: [
+        'bubblewrap (it is not there)', 'the launcher (it is not there)', 'limits of the system (it is not there)',
+      ],
     })
   })
 

@@ -49,28 +49,35 @@ describe('without bubblewrap and the launcher, unrestricted Node code', needs('L
       .toEqual({ value: ['1', ...sets.map(() => '0000000000000000')] })
   })
 
-  it('is not root when the host is', { ...runsIf(isOpenToOthers(import.meta.dirname), 'needs a checkout that all users can read'), ...needs('root') }, async () => {
-    const ids = '[process.getuid(), process.getgid(), process.getgroups()]'
-    expect(process.getuid?.()).toBe(0)
-    expect(await attempt(fallback, ids)).toEqual({ value: [65534, 65534, [65534]] })
-  })
+  it(
+    'is not root when the host is',
+    { ...runsIf(isOpenToOthers(import.meta.dirname), 'needs a checkout that all users can read'), ...needs('root') },
+    async () => {
+      const ids = '[process.getuid(), process.getgid(), process.getgroups()]'
+      expect(process.getuid?.()).toBe(0)
+      expect(await attempt(fallback, ids)).toEqual({ value: [65534, 65534, [65534]] })
+    },
+  )
 
-  it('cannot reach servers of the host, nor signal or inspect its processes', runsIf(canSeparate, 'needs namespaces'), async () => {
-    const loopback = { port: 0, host: '127.0.0.1' }
-    const abstract = `\0bulkhead-${process.pid}-${Math.random()}`
-    const servers = [await listening(loopback), await listening(abstract)]
-    const all = `Promise.all([
+  it(
+    'cannot reach servers of the host, nor signal or inspect its processes', runsIf(canSeparate, 'needs namespaces'),
+    async () => {
+      const loopback = { port: 0, host: '127.0.0.1' }
+      const abstract = `\0bulkhead-${process.pid}-${Math.random()}`
+      const servers = [await listening(loopback), await listening(abstract)]
+      const all = `Promise.all([
       () => connect(${JSON.stringify({ ...loopback, port: servers[0]!.port })}),
       () => connect(${JSON.stringify(abstract)}),
       () => process.kill(${process.pid}, 0),
       () => fs.readFileSync('/proc/${process.pid}/environ').length > 0,
     ].map(async (work) => { try { return await work() } catch (error) { return error.code } }))`
-    expect(await attempt(nothing, all)).toEqual({ value: ['connected', 'connected', true, true] })
-    const unreachable = expect.stringMatching(/^(ECONNREFUSED|ENETUNREACH)$/) as string
-    const hidden = expect.stringMatching(/^(ENOENT|EACCES)$/) as string
-    expect(await attempt(fallback, all)).toEqual({ value: [unreachable, unreachable, 'ESRCH', hidden] })
-    expect(servers.map(({ reached }) => reached())).toEqual([1, 1])
-  })
+      expect(await attempt(nothing, all)).toEqual({ value: ['connected', 'connected', true, true] })
+      const unreachable = expect.stringMatching(/^(ECONNREFUSED|ENETUNREACH)$/) as string
+      const hidden = expect.stringMatching(/^(ENOENT|EACCES)$/) as string
+      expect(await attempt(fallback, all)).toEqual({ value: [unreachable, unreachable, 'ESRCH', hidden] })
+      expect(servers.map(({ reached }) => reached())).toEqual([1, 1])
+    },
+  )
 })
 
 describe('the util-linux layer', needs('Linux'), () => {
@@ -81,7 +88,9 @@ describe('the util-linux layer', needs('Linux'), () => {
       if (text.startsWith('/')) await symlink(text, join(folder, name))
       else await writeFile(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
     }
-    return probeOsLayers({ node, platform: 'linux', architecture: process.arch, folders: [folder], hidden: ['launcher'], timeoutMs: 10_000 })
+    return probeOsLayers({
+      node, platform: 'linux', architecture: process.arch, folders: [folder], hidden: ['launcher'], timeoutMs: 10_000,
+    })
   }
   const PROGRAMS = { setpriv: '/usr/bin/setpriv', unshare: '/usr/bin/unshare', sh: '/bin/sh' }
   /** Ignores its options and runs the command after them. */

@@ -39,18 +39,27 @@ it.each([
   ['kit', 'description: a\ntext: a\nneeds: ["read|"]', /"needs" must be a list/],
   ['kit', 'description: a\ntext: a\ntitle: 5', /"title"/],
   ['kit', 'description: a\ntext: a\narguments: all', /"arguments" must be a list/],
-  ['kit', 'description: a\ntext: a\narguments: [{ name: __proto__ }]', /^the argument \{"name":"__proto__"\} is not valid\. It must have a "name" of a-z/],
+  [
+    'kit', 'description: a\ntext: a\narguments: [{ name: __proto__ }]',
+    /^the argument \{"name":"__proto__"\} is not valid\. It must have a "name" of a-z/,
+  ],
   ['kit', 'description: a\ntext: a\narguments: [{ name: a, values: [1] }]', /the argument .* is not valid/],
   ['kit', 'description: a\ntext: a\narguments: [{ name: a }, { name: a }]', /the same name/],
   ['kit', 'description: a\ntext: "{{who}}"', /uses \{\{who\}\}, which is not an argument\.$/],
-  ['kit', 'description: a\ntext: "{{ who }}"\narguments: [{ name: who }]', /argument\. Write \{\{who\}\} without spaces\.$/],
+  [
+    'kit', 'description: a\ntext: "{{ who }}"\narguments: [{ name: who }]',
+    /argument\. Write \{\{who\}\} without spaces\.$/,
+  ],
   ['kit', 'description: a\ntext: "{{whom}}"\narguments: [{ name: who }]', /argument\. Did you mean "who"\?$/],
 ])('does not accept %s with %j', async (name, text, fault) => {
   expect(await parseKit(name, text)).toMatch(fault)
 })
 
 it('inserts values once', () => {
-  const kit: Kit = { name: 'k', description: 'd', arguments: [{ name: 'a' }, { name: 'b', default: 'B' }], needs: [], text: '{{a}}|{{b}}' }
+  const kit: Kit = {
+    name: 'k', description: 'd', arguments: [{ name: 'a' }, { name: 'b', default: 'B' }], needs: [],
+    text: '{{a}}|{{b}}',
+  }
   fc.assert(fc.property(fc.string(), fc.option(fc.string()), (a, b) => {
     const values = new Map([['a', a], ...(b === null ? [] : [['b', b] as const])])
     expect(fillKit(kit, values)).toBe(`${a}|${b ?? 'B'}`)
@@ -68,8 +77,13 @@ it('adds the kits of the user, replaces by name, and reports each faulty one onc
   const kits = await prompts.list(reader)
   expect(kits.map(({ name }) => name)).toEqual(['code-quality', 'debug', 'project-setup', 'tdd'])
   await prompts.list(reader)
-  expect(faults.toSorted()).toEqual([expect.stringMatching(/faulty\.yaml is left out/), expect.stringMatching(/long\.yaml is left out: it has more than 65536 bytes/)])
-  expect(await prompts.get('tdd', new Map(), reader)).toMatchObject({ messages: [{ role: 'user', content: { text: 'My way.' } }] })
+  expect(faults.toSorted()).toEqual([
+    expect.stringMatching(/faulty\.yaml is left out/),
+    expect.stringMatching(/long\.yaml is left out: it has more than 65536 bytes/),
+  ])
+  expect(await prompts.get('tdd', new Map(), reader)).toMatchObject({
+    messages: [{ role: 'user', content: { text: 'My way.' } }],
+  })
   await expect(prompts.get('none', new Map(), reader)).rejects.toThrow('There is no kit "none".')
   expect(await prompts.complete('tdd', 'runner', reader)).toEqual([])
 })
@@ -90,16 +104,19 @@ steps:
   - { order: 1, tool: file_manager, action: write, note: Write a test. }
   - { order: 3, note: Refactor. }`
   const kit = await parseKit('tdd_workflow', text) as Kit
-  expect(kit).toMatchObject({ name: 'tdd_workflow', description: 'A feature with tests', needs: ['write', 'test_runner'] })
+  expect(kit).toMatchObject({
+    name: 'tdd_workflow', description: 'A feature with tests', needs: ['write', 'test_runner'],
+  })
   expect(kit.text).toBe('Goal: A feature with tests\n\n1. write, with `write`: Write a test.\n'
     + '2. run, with `test_runner` {"path":"tests"}: It fails.\n3. Refactor.')
   expect(await parseKit('kit', 'goal: a\nsteps: []')).toMatch(/"steps" must be a list/)
   expect(await parseKit('kit', 'goal: a\nsteps: [{ tol: x }]')).toMatch(/a step must be a string/)
 })
 
-it.each([['tdd_workflow', 'tdd'], ['debug_cycle', 'debug'], ['project_setup', 'project-setup'], ['code_quality', 'code-quality']])(
-  'finds %s, which is %s here', async (theirs, ours) => {
-    const prompts = createKitPrompts('/nowhere')
-    expect(await prompts.get(theirs, new Map(), silent)).toEqual(await prompts.get(ours, new Map(), silent))
-  },
-)
+it.each([
+  ['tdd_workflow', 'tdd'], ['debug_cycle', 'debug'], ['project_setup', 'project-setup'],
+  ['code_quality', 'code-quality'],
+])('finds %s, which is %s here', async (theirs, ours) => {
+  const prompts = createKitPrompts('/nowhere')
+  expect(await prompts.get(theirs, new Map(), silent)).toEqual(await prompts.get(ours, new Map(), silent))
+})

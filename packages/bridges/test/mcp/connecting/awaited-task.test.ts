@@ -6,8 +6,8 @@ import { serveToolsOverHttp, type HttpServing } from '../../../src/mcp/index.ts'
 import { now, resolved, Setup } from './setup.ts'
 
 const tool = (name: string): ToolDefinition => ({
-  name, label: name, description: `The tool ${name}.`, inputSchema: { type: 'object' }, requires: {}, kind: 'other', gated: false,
-  mode: 'read', idempotent: true, executor: 'local',
+  name, label: name, description: `The tool ${name}.`, inputSchema: { type: 'object' }, requires: {}, kind: 'other',
+  gated: false, mode: 'read', idempotent: true, executor: 'local',
 })
 const outcomeOf = (name: string, data: Json): Outcome =>
   ({ type: 'output', data, metadata: { call_id: 'c', tool: name, origin: null, duration_ms: 1, attempt: 1 } })
@@ -34,13 +34,16 @@ beforeAll(async () => {
           cancelled += 1
         })
         const request = { kind: 'Ask', prompt: 'Who?' } as const
-        const answer = await person.interact({ correlationId: '1', issuedAt: '', source: 'ship', callId: id, request }, signal)
+        const answer = await person
+          .interact({ correlationId: '1', issuedAt: '', source: 'ship', callId: id, request }, signal)
           .catch(() => ({}))
         return outcomeOf(name, { hello: 'value' in answer ? answer.value as Json : null })
       },
     }),
   })
-  const config = resolved({ ship: { type: 'remote', url: serving.url, headers: { Authorization: { secret: 'AUTH' } } } })
+  const config = resolved({
+    ship: { type: 'remote', url: serving.url, headers: { Authorization: { secret: 'AUTH' } } },
+  })
   const servers = setup.open({ env: { AUTH: `Bearer ${serving.tokens[0]!}` } })
   servers.offer(config)
   await servers.connect(now())

@@ -14,7 +14,10 @@ it('limits a response', async () => {
 
 it.each([
   ['many events', Array.from({ length: 9 }, () => 'data: 123\n\n')],
-  ['events whose ends are split', ['data: 123\r', '\n\r', '\ndata: 123\r\n', '\r\n', 'data: 123', '\n', '\n', 'data: 456']],
+  [
+    'events whose ends are split',
+    ['data: 123\r', '\n\r', '\ndata: 123\r\n', '\r\n', 'data: 123', '\n', '\n', 'data: 456'],
+  ],
 ])('does not limit an event stream: %s', async (_what, chunks) => {
   expect(await read(chunks, 'text/event-stream; charset=utf-8')).toBe(chunks.join(''))
 })

@@ -8,7 +8,14 @@ import { serverExtension } from '../../../src/mcp/connecting/catalog/server-exte
 import { toolName } from '../../../src/connected/entries.ts'
 import { toolSchema } from '../../../src/connected/tool-schema.ts'
 
-const [ship] = serverEntries({ layers: [{ layer: 'global', location: 'g', config: { mcp: { 'my-ship': { type: 'remote', url: 'https://Example.com:8443/mcp' } } } }] }).entries
+const [ship] = serverEntries({
+  layers: [
+    {
+      layer: 'global', location: 'g',
+      config: { mcp: { 'my-ship': { type: 'remote', url: 'https://Example.com:8443/mcp' } } },
+    },
+  ],
+}).entries
 
 const extensionOf = (...tools: unknown[]) =>
   serverExtension(ship!, readCatalog('1.2.3', tools), () => ({ execute: () => null }))

@@ -64,7 +64,10 @@ it.each<[string, ElicitationRequest]>([
   ['no form', { message: 'Who?' }],
   ['a nested form', form({ who: { type: 'object' } })],
   ['a list without options', form({ who: { type: 'array', items: { type: 'string' } } })],
-  ['too many fields', form(Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`f${index}`, { type: 'string' }])))],
+  [
+    'too many fields',
+    form(Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`f${index}`, { type: 'string' }]))),
+  ],
 ])('declines %s', async (_what, request) => {
   expect(await ask(request)).toEqual({ action: 'decline' })
 })

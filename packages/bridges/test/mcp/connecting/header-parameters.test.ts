@@ -7,7 +7,12 @@ const taking = (properties: object, more: object = {}) => ({ type: 'object', pro
 
 it.each<[string, JsonObject]>([
   ['no header', taking({ a: { type: 'string' } })],
-  ['primitive values', taking({ a: header('Region'), b: header('X-Count', { type: 'integer' }), c: header('dry_run', { type: 'boolean' }) })],
+  [
+    'primitive values',
+    taking({
+      a: header('Region'), b: header('X-Count', { type: 'integer' }), c: header('dry_run', { type: 'boolean' }),
+    }),
+  ],
   ['a nested parameter', taking({ deep: taking({ a: header('Region') }) })],
   ['a default that looks like a declaration', taking({ a: { type: 'string', default: { 'x-mcp-header': '' } } })],
   ['a parameter of that name', taking({ 'x-mcp-header': { type: 'string' } })],

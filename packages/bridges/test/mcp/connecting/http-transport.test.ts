@@ -23,7 +23,9 @@ async function connected(answering: Answering): Promise<ConnectedExtension> {
 }
 
 function go(extension: ConnectedExtension, args: JsonObject = {}): Promise<JsonObject> {
-  const execute = extension.module(['far_go']).tools['far_go']!.execute as unknown as (args: JsonObject, runtime: object) => Promise<JsonObject>
+  const execute = extension.module(['far_go']).tools['far_go']!.execute as unknown as (
+    args: JsonObject, runtime: object,
+  ) => Promise<JsonObject>
   return execute(args, { signal: now(), progress: () => undefined })
 }
 
@@ -35,12 +37,19 @@ it.each<[string, Answering]>([
   ['ends without a response', (response) => stream(response).end(': nothing\n\n')],
   ['ends with an invalid response', (response, id) => stream(response).end(event(id, 'a text'))],
   ['is closed', (response) => stream(response).write(': begun\n\n', () => response.destroy())],
-  ['is closed and could be resumed', (response) => stream(response).write('id: 1\ndata:\n\n', () => response.destroy())],
-  ['has an endless event', (response) => {
-    const pour = (error?: Error | null): void => void (error || response.write(`data: ${'x'.repeat(1 << 16)}\n`, pour))
-    stream(response)
-    pour()
-  }],
+  [
+    'is closed and could be resumed',
+    (response) => stream(response).write('id: 1\ndata:\n\n', () => response.destroy()),
+  ],
+  [
+    'has an endless event',
+    (response) => {
+      const pour = (error?: Error | null): void =>
+        void (error || response.write(`data: ${'x'.repeat(1 << 16)}\n`, pour))
+      stream(response)
+      pour()
+    },
+  ],
 ])('fails a call at once if its stream %s', async (_what, answering) => {
   const extension = await connected(answering)
   await expect(go(extension)).rejects.toMatchObject({
@@ -51,7 +60,10 @@ it.each<[string, Answering]>([
 
 it('reports an incomplete response as ServerLost', async () => {
   const extension = await connected((response) =>
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' }).write('{"jsonrpc"', () => response.destroy()))
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
+      .write('{"jsonrpc"', () => response.destroy()),
+  )
   await expect(go(extension)).rejects.toMatchObject({
     code: 'ServerLost', message: 'The MCP server "far" was lost during the call: the connection was closed',
   })
@@ -93,12 +105,18 @@ const otherRequest = 'the response is for another request (4711)'
 
 it.each<[string, Answering, string]>([
   ['202', (response) => response.writeHead(202).end(), 'the HTTP response contains no result'],
-  ['202 with an event stream', (response) => response.writeHead(202, { 'content-type': 'text/event-stream' }).end(), 'the HTTP response contains no result'],
+  [
+    '202 with an event stream', (response) => response.writeHead(202, { 'content-type': 'text/event-stream' }).end(),
+    'the HTTP response contains no result',
+  ],
   [
     'a response for another request',
     (response) => json(response, { id: 4711, result: textResult('there') }), otherRequest,
   ],
-  ['a notification only', (response) => json(response, { method: 'notifications/tools/list_changed' }), 'the HTTP response contains no result'],
+  [
+    'a notification only', (response) => json(response, { method: 'notifications/tools/list_changed' }),
+    'the HTTP response contains no result',
+  ],
   [
     'an open stream with a response for another request',
     (response) => stream(response).write(event(4711, textResult('there'))), otherRequest,
@@ -112,7 +130,11 @@ it.each<[string, Answering, string]>([
 
 it.each<[string, Answering]>([
   ['as JSON', (response) => json(response, { error: { code: -32600, message: 'no such berth' } })],
-  ['in an open stream', (response) => stream(response).write('data: {"jsonrpc":"2.0","error":{"code":-32600,"message":"no such berth"}}\n\n')],
+  [
+    'in an open stream',
+    (response) =>
+      stream(response).write('data: {"jsonrpc":"2.0","error":{"code":-32600,"message":"no such berth"}}\n\n'),
+  ],
 ])('assigns an error without an id to its request: %s', async (_what, answering) => {
   const extension = await connected(answering)
   await expect(go(extension)).rejects.toMatchObject({ code: 'ToolExecutionFailed', message: 'no such berth' })

@@ -17,7 +17,9 @@ async function connected(script: object): Promise<{ extension: ConnectedExtensio
 }
 
 function call(extension: ConnectedExtension, tool: string): Promise<JsonObject> {
-  const execute = extension.module([tool]).tools[tool]!.execute as unknown as (args: JsonObject, runtime: object) => Promise<JsonObject>
+  const execute = extension.module([tool]).tools[tool]!.execute as unknown as (
+    args: JsonObject, runtime: object,
+  ) => Promise<JsonObject>
   return execute({}, { signal: now(), progress: () => undefined })
 }
 

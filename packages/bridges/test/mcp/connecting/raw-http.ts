@@ -32,20 +32,23 @@ export class RawHttp {
     this.#server.close()
   }
 
-  #handle({ id, method, params }: { id?: number; method: string; params: { arguments: Record<string, unknown> } }, response: ServerResponse): void {
+  #handle(
+    { id, method, params }: { id?: number; method: string; params: { arguments: Record<string, unknown> } },
+    response: ServerResponse,
+  ): void {
     if (id === undefined) return void response.writeHead(202).end()
     switch (method) {
       case 'initialize':
-        return answer(
-          response, id,
-          { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'raw', version: '1' } },
-        )
+        return answer(response, id, {
+          protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'raw', version: '1' },
+        })
       case 'tools/list':
         return answer(response, id, { tools: [{ name: 'go', inputSchema: { type: 'object' } }] })
       case 'tools/call':
         return this.#answer(response, id, params.arguments)
       default:
-        response.writeHead(200, { 'content-type': 'application/json' })
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
           .end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } }))
     }
   }

@@ -45,15 +45,24 @@ function library(seen: Record<string, unknown>[] = [], legacy: 'stateless' | 're
       inputSchema: fromJsonSchema<{ text: string }>({ type: 'object', properties: { text: { type: 'string' } } }),
     },
       ({ text: value }) => text(value))
-    server.registerTool('list', { description: 'A list.', inputSchema: none }, () => ({ ...text('three'), structuredContent: [1, 2, 3] as never }))
-    server.registerTool('ask', { description: 'Asks.', inputSchema: none }, (_args: unknown, context: ServerContext) => {
-      const answer = acceptedContent(context.mcpReq.inputResponses, 'berth') as { berth?: string } | undefined
-      if (answer?.berth !== undefined) return text(`berth ${answer.berth}`)
-      return inputRequired({ inputRequests: { berth: inputRequired.elicit({
-        mode: 'form', message: 'Which berth?',
-        requestedSchema: { type: 'object', properties: { berth: { type: 'string' } }, required: ['berth'] },
-      }) } })
-    })
+    server.registerTool('list', { description: 'A list.', inputSchema: none }, () => ({
+      ...text('three'), structuredContent: [1, 2, 3] as never,
+    }))
+    server.registerTool(
+      'ask', { description: 'Asks.', inputSchema: none },
+      (_args: unknown, context: ServerContext) => {
+        const answer = acceptedContent(context.mcpReq.inputResponses, 'berth') as { berth?: string } | undefined
+        if (answer?.berth !== undefined) return text(`berth ${answer.berth}`)
+        return inputRequired({
+          inputRequests: {
+            berth: inputRequired.elicit({
+              mode: 'form', message: 'Which berth?',
+              requestedSchema: { type: 'object', properties: { berth: { type: 'string' } }, required: ['berth'] },
+            }),
+          },
+        })
+      },
+    )
     return server
   }, { legacy })
   return (request, response) => {
@@ -120,7 +129,11 @@ it('leaves out invalid tools and content blocks in the newer era too', async () 
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'harbour', version: '2.0.0' })
     for (const name of ['moor', 'sail']) {
-      server.registerTool(name, { description: 'Does.', inputSchema: none }, () => ({ content: [{ type: 'text' as const, text: name }, { type: 'text' as const, text: 'spoilt' }] }))
+      server.registerTool(name, { description: 'Does.', inputSchema: none }, () => ({
+        content: [
+          { type: 'text' as const, text: name }, { type: 'text' as const, text: 'spoilt' },
+        ],
+      }))
     }
     return server
   }, { legacy: 'reject' })
@@ -160,7 +173,14 @@ it.each([401, 403])('advises how to authorize for status %i', async (status) => 
   const { servers } = await connected(
     await listen((_request, response) => response.writeHead(status).end('s3cr3t-of-the-harbour')),
   )
-  expect(servers.status).toMatchObject([{ error: { code: 'ServerUnavailable', message: expect.stringContaining(`it responds with status ${status}. Name the variable`) } }])
+  expect(servers.status).toMatchObject([
+    {
+      error: {
+        code: 'ServerUnavailable',
+        message: expect.stringContaining(`it responds with status ${status}. Name the variable`),
+      },
+    },
+  ])
 })
 
 it('does not send secrets to a redirect target', async () => {

@@ -7,7 +7,11 @@ export async function respond(
 ): Promise<void> {
   const { method = 'GET', url = '/', headers } = incoming
   const body = method === 'GET' ? null : Readable.toWeb(incoming) as ReadableStream
-  const answer = await handle(new Request(`http://${headers.host}${url}`, { method, headers: headers as Record<string, string>, body, duplex: 'half' } as RequestInit))
+  const answer = await handle(
+    new Request(`http://${headers.host}${url}`, {
+      method, headers: headers as Record<string, string>, body, duplex: 'half',
+    } as RequestInit),
+  )
   outgoing.writeHead(answer.status, Object.fromEntries(answer.headers))
   if (answer.body === null) outgoing.end()
   else Readable.fromWeb(answer.body as never).pipe(outgoing)

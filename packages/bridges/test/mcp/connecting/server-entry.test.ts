@@ -12,7 +12,11 @@ const remote = (url: string, headers: Record<string, { secret: string }> = {}): 
   ({ type: 'remote', url, headers })
 
 function entriesOf(layers: Partial<Record<LayerConfig['layer'], Servers>>) {
-  return serverEntries({ layers: Object.entries(layers).map(([layer, mcp]) => ({ layer: layer as LayerConfig['layer'], location: `${layer}.json`, config: { mcp } })) })
+  return serverEntries({
+    layers: Object.entries(layers).map(([layer, mcp]) => ({
+      layer: layer as LayerConfig['layer'], location: `${layer}.json`, config: { mcp },
+    })),
+  })
 }
 
 it('reads layer, location and identity of a server', () => {
@@ -23,7 +27,10 @@ it('reads layer, location and identity of a server', () => {
   expect(diagnostics).toEqual([])
   expect(entries).toMatchObject([
     { name: 'my_Ship', layer: 'global', location: 'global.json', extensionId: 'mcp-my-ship', address: 'ship --serve' },
-    { name: 'harbour', layer: 'project', location: 'project.json', extensionId: 'mcp-harbour', address: 'https://example.com/mcp?…' },
+    {
+      name: 'harbour', layer: 'project', location: 'project.json', extensionId: 'mcp-harbour',
+      address: 'https://example.com/mcp?…',
+    },
     { name: 'tug', layer: 'global', location: 'embedder.json' },
   ])
 })
@@ -34,8 +41,9 @@ it('changes the identity with command, variables, grants, URL and secrets', () =
   expect(identityOf(local({ requires: { fs: { read: ['{workspace}/**'] } }, jail: true }))).toBe(identityOf(local()))
   expect(identityOf(local({ env: ['B', 'A'] }))).toBe(identityOf(local({ env: ['A', 'B'] })))
   const others = [
-    local(), local({ command: ['ship', '--serve', '--all'] }), local({ env: ['A'] }), local({ jail: false }), local({ requires: { fs: {} } }),
-    local({ requires: { fs: { read: ['/srv'] } } }), local({ requires: { fs: { write: ['/srv'] } } }), local({ requires: { net: { hosts: ['a.test'] } } }),
+    local(), local({ command: ['ship', '--serve', '--all'] }), local({ env: ['A'] }), local({ jail: false }),
+    local({ requires: { fs: {} } }), local({ requires: { fs: { read: ['/srv'] } } }),
+    local({ requires: { fs: { write: ['/srv'] } } }), local({ requires: { net: { hosts: ['a.test'] } } }),
     remote('https://example.com/a'), remote('https://example.com/b'), remote('https://example.com/b?key=1'),
     remote('https://example.com/a', { 'x-key': { secret: 'KEY' } }),
   ]
@@ -59,12 +67,16 @@ it('lets a project disable a server or shorten its timeout, but not change it', 
   expect(replaced.diagnostics).toMatchObject([
     { code: 'RegistrationConflict', layer: 'project', path: '/mcp/ship', location: 'project.json' },
   ])
-  expect(entriesOf({ global: { ship: local({ enabled: false }) }, project: { ship: local({ enabled: true }) } }).entries).toMatchObject([{ config: { enabled: false } }])
+  expect(
+    entriesOf({ global: { ship: local({ enabled: false }) }, project: { ship: local({ enabled: true }) } }).entries,
+  ).toMatchObject([{ config: { enabled: false } }])
 })
 
 it('lets options override configuration files', () => {
-  expect(entriesOf({ embedder: { ship: local({ command: ['mine'] }) }, global: { ship: local({ enabled: false }) } }).entries)
-    .toMatchObject([{ address: 'mine', location: 'embedder.json' }])
+  expect(
+    entriesOf({ embedder: { ship: local({ command: ['mine'] }) }, global: { ship: local({ enabled: false }) } })
+      .entries,
+  ).toMatchObject([{ address: 'mine', location: 'embedder.json' }])
 })
 
 it('rejects servers with similar names', () => {
@@ -93,30 +105,45 @@ it('grants absolute folders to a jail, and rejects folders outside its variables
     return target.type === 'local' ? target.jail?.grant : undefined
   }
   expect(grantOf({})).toEqual({ read: ['/project'], write: [], hosts: [] })
-  expect(grantOf({ requires: { net: { hosts: ['a.test'] } } })).toEqual({ read: ['/project'], write: [], hosts: ['a.test'] })
+  expect(grantOf({ requires: { net: { hosts: ['a.test'] } } })).toEqual({
+    read: ['/project'], write: [], hosts: ['a.test'],
+  })
   expect(grantOf({ requires: { fs: { read: ['/srv/a/**', 'docs'], write: ['{user-data}/x'] } } }))
     .toEqual({ read: ['/srv/a', '/project/docs', '/home/data/x'], write: ['/home/data/x'], hosts: [] })
   expect(grantOf({ jail: false })).toBeUndefined()
   expect(() => targetOf(entriesOf({ global: { ship: local() } }).entries[0]!, around)).toThrow(/jail/)
   for (const path of ['../x', '{home}', '/srv/../etc']) {
-    expect(entriesOf({ global: { ship: local({ requires: { fs: { read: [path] } } }) } }).diagnostics).toMatchObject([{ code: 'ConfigInvalid' }])
+    expect(entriesOf({ global: { ship: local({ requires: { fs: { read: [path] } } }) } }).diagnostics).toMatchObject([
+      { code: 'ConfigInvalid' },
+    ])
   }
 })
 
 it('takes keys from variables, grants their hosts, and refuses what would not keep them out', () => {
   const key = { host: 'api.acme.example', methods: ['GET' as const], paths: ['/v1/**'] }
   const jail = { prepare: () => Promise.reject(new Error('not started')), findFault: async () => undefined }
-  const around = { workspace: '/project', base: {}, jail, env: (name: string) => name === 'TOKEN' ? 'value-of-token' : undefined }
-  const targetWith = (more: Parameters<typeof local>[0]) => targetOf(entriesOf({ global: { ship: local(more) } }).entries[0]!, around)
+  const around = {
+    workspace: '/project', base: {}, jail, env: (name: string) => (name === 'TOKEN' ? 'value-of-token' : undefined),
+  }
+  const targetWith = (more: Parameters<typeof local>[0]) =>
+    targetOf(entriesOf({ global: { ship: local(more) } }).entries[0]!, around)
   expect(targetWith({ keys: { TOKEN: key } })).toMatchObject({
-    env: {}, jail: { grant: { hosts: ['api.acme.example:443'] }, keys: [{ name: 'TOKEN', value: 'value-of-token', header: 'Authorization', ...key }] },
+    env: {},
+    jail: {
+      grant: { hosts: ['api.acme.example:443'] },
+      keys: [{ name: 'TOKEN', value: 'value-of-token', header: 'Authorization', ...key }],
+    },
   })
   expect(targetWith({ keys: { TOKEN: key } })).not.toHaveProperty('env.TOKEN')
-  expect(targetWith({ keys: { TOKEN: key }, requires: { net: { hosts: ['*.acme.example'] } } })).toMatchObject({ jail: { grant: { hosts: ['*.acme.example'] } } })
+  expect(targetWith({ keys: { TOKEN: key }, requires: { net: { hosts: ['*.acme.example'] } } })).toMatchObject({
+    jail: { grant: { hosts: ['*.acme.example'] } },
+  })
   expect(() => targetWith({ keys: { OTHER: key } })).toThrow(/uses the key OTHER, and that variable is not set/)
   const refused = [{ jail: false }, { env: ['TOKEN'] }, { keys: { TOKEN: { ...key, header: 'Host' } } }]
   for (const more of refused) {
-    expect(entriesOf({ global: { ship: local({ keys: { TOKEN: key }, ...more }) } }).diagnostics).toMatchObject([{ code: 'ConfigInvalid' }])
+    expect(entriesOf({ global: { ship: local({ keys: { TOKEN: key }, ...more }) } }).diagnostics).toMatchObject([
+      { code: 'ConfigInvalid' },
+    ])
   }
   const identities = [{}, { keys: { TOKEN: key } }, { keys: { TOKEN: { ...key, paths: ['/**'] } } }]
     .map((more) => entriesOf({ global: { ship: local(more) } }).entries[0]!.identity)
@@ -129,7 +156,9 @@ it('names the grants that a command line lacks', () => {
     { workspace: import.meta.dirname, base: { PATH: '/usr/bin' }, env: () => undefined },
   ).map(({ message, cure, severity, code }) => `${severity} ${code} ${message} ${cure}`)
   const outside = dirname(import.meta.dirname)
-  expect(found(['node', 'setup.ts', '/usr/lib', '/does/not/exist', 'https://a.test', '-x', process.execPath])).toEqual([])
+  expect(found(['node', 'setup.ts', '/usr/lib', '/does/not/exist', 'https://a.test', '-x', process.execPath])).toEqual(
+    [],
+  )
   expect(found(['node', '..', `--root=${outside}`])).toEqual([
     `warning CapabilityDenied The MCP server "ship" runs in a jail and may not read "${outside}", which its command names. Add the folder to mcp.ship.requires.fs.read in the configuration.`,
   ])
@@ -146,7 +175,9 @@ it('hints at the grant that an error of a jailed server suggests, and repeats no
   expect(hint("ENOENT: open '/secret'")).toMatch(/^(?!.*secret).*mcp\.ship\.requires\.fs\.read/)
   expect(hint('getaddrinfo ENOTFOUND a.test')).toContain('requires.net.hosts')
   expect(hint('EROFS: read-only file system')).toContain('requires.fs.write')
-  for (const text of ['TypeError: fetch failed', 'connect ECONNREFUSED 127.0.0.1:5432', 'getaddrinfo EAI_AGAIN a.test']) {
+  for (const text of [
+    'TypeError: fetch failed', 'connect ECONNREFUSED 127.0.0.1:5432', 'getaddrinfo EAI_AGAIN a.test',
+  ]) {
     expect(hint(text), text).toContain('requires.net.hosts')
   }
   // With a network, these have other reasons.
@@ -156,6 +187,7 @@ it('hints at the grant that an error of a jailed server suggests, and repeats no
   expect([hint('no such ship'), hint('fetch failed', { jail: false })]).toEqual([undefined, undefined])
   const failed = (text: string) => ({ isError: true, content: [{ type: 'text', text }] })
   expect(withGrantHint(failed('EACCES'), hint)['content']).toHaveLength(2)
-  expect([failed('other'), { content: [{ type: 'text', text: 'EACCES' }] }].map((result) => withGrantHint(result, hint)))
-    .toEqual([failed('other'), { content: [{ type: 'text', text: 'EACCES' }] }])
+  expect(
+    [failed('other'), { content: [{ type: 'text', text: 'EACCES' }] }].map((result) => withGrantHint(result, hint)),
+  ).toEqual([failed('other'), { content: [{ type: 'text', text: 'EACCES' }] }])
 })

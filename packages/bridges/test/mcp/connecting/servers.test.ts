@@ -50,8 +50,14 @@ it('offers cached tools without starting a server', async () => {
   const [extension] = second.offer(config).extensions
   expect(second.status).toMatchObject([{ state: 'known', tools: 11 }])
   expect(setup.notes).toHaveLength(1)
-  expect(extension).toMatchObject({ layer: 'global', server: { kind: 'mcp', name: 'ship' }, manifest: { id: 'mcp-ship', version: expect.stringMatching(/^3\.2\.1\+[0-9a-f]{12}$/) } })
-  expect(extension!.manifest.tools[0]).toMatchObject({ name: 'ship_echo', label: 'Echo', description: 'Gives back the text.', gated: true, mode: 'local', idempotent: false })
+  expect(extension).toMatchObject({
+    layer: 'global', server: { kind: 'mcp', name: 'ship' },
+    manifest: { id: 'mcp-ship', version: expect.stringMatching(/^3\.2\.1\+[0-9a-f]{12}$/) },
+  })
+  expect(extension!.manifest.tools[0]).toMatchObject({
+    name: 'ship_echo', label: 'Echo', description: 'Gives back the text.', gated: true, mode: 'local',
+    idempotent: false,
+  })
   expect(await call(extension!, 'ship_echo', { text: 'ahoy' })).toEqual({ content: [{ type: 'text', text: 'ahoy' }] })
   expect(setup.notes).toHaveLength(2)
 })
@@ -61,7 +67,9 @@ describe('a connected server', () => {
   let extension: ConnectedExtension
   beforeAll(async () => {
     const env = { FIXTURE_TOKEN: 'a-long-enough-secret', OTHER_TOKEN: 'not for it' }
-    extension = await connected(shared.open({ env }), resolved({ ship: shared.sdk({ env: ['FIXTURE_TOKEN', 'NOT_SET'] }) }))
+    extension = await connected(
+      shared.open({ env }), resolved({ ship: shared.sdk({ env: ['FIXTURE_TOKEN', 'NOT_SET'] }) }),
+    )
   })
   afterAll(() => shared.close())
 
@@ -122,9 +130,20 @@ it('fails the calls of a crashed server, waits, and restarts it for the next cal
   for (const one of await Promise.allSettled(others)) {
     expect(one).toMatchObject({ status: 'rejected', reason: { code: 'ServerLost', retryable: true } })
   }
-  expect(servers.status).toMatchObject([{ state: 'unavailable', tools: 3, error: { message: expect.stringContaining('Last line of its standard error: about to sink') } }])
+  expect(servers.status).toMatchObject([
+    {
+      state: 'unavailable', tools: 3,
+      error: { message: expect.stringContaining('Last line of its standard error: about to sink') },
+    },
+  ])
   const early = call(extension, 'ship_echo', { text: 'x' })
-  await expect(early).rejects.toMatchObject({ code: 'ServerUnavailable', message: expect.stringMatching(/^mcp server ship is unavailable: .*about to sink\. The next attempt is possible in 1 s\.$/), data: { retryAfterMs: 1_000 } })
+  await expect(early).rejects.toMatchObject({
+    code: 'ServerUnavailable',
+    message: expect.stringMatching(
+      /^mcp server ship is unavailable: .*about to sink\. The next attempt is possible in 1 s\.$/,
+    ),
+    data: { retryAfterMs: 1_000 },
+  })
   time = 1_000
   expect(await call(extension, 'ship_echo', { text: 'again' })).toMatchObject({ content: [{ text: 'again' }] })
   expect(setup.notes.filter((line) => line.startsWith('started'))).toHaveLength(2)
@@ -205,13 +224,17 @@ it('does not call a tool whose definition has changed', async () => {
 
 it('uses the newer handshake if a process rejects the older one', async () => {
   const local = setup.sdk() as { readonly command: readonly string[] }
-  const extension = await connected(setup.open(), resolved({ ship: setup.sdk({ command: [...local.command, 'modern'] }) }))
+  const extension = await connected(
+    setup.open(), resolved({ ship: setup.sdk({ command: [...local.command, 'modern'] }) }),
+  )
   expect(await call(extension, 'ship_echo', { text: 'ahoy' })).toEqual({ content: [{ type: 'text', text: 'ahoy' }] })
 })
 
 it('kills a server that sends an endless line', async () => {
   const servers = setup.open()
-  const extension = await connected(servers, resolved({ ship: setup.raw({ tools: [{ name: 'pour', inputSchema: { type: 'object' } }], flood: true }) }))
+  const extension = await connected(
+    servers, resolved({ ship: setup.raw({ tools: [{ name: 'pour', inputSchema: { type: 'object' } }], flood: true }) }),
+  )
   await expect(call(extension, 'ship_pour')).rejects.toMatchObject({
     code: 'MessageTooLarge', message: expect.stringMatching(/A line has more than \d+ bytes\. Request less data/),
   })
@@ -223,16 +246,33 @@ it('reports a list of tools that is too large', async () => {
   await connected(
     servers, resolved({ ship: setup.raw({ tools: [{ name: 'go', description: 'x'.repeat(17_000_000) }] }) }),
   )
-  expect(servers.status).toMatchObject([{ error: { message: expect.stringMatching(/^mcp server ship is unavailable: it sent a message that is too large: A line has more than \d+ bytes\.( |$)/) } }])
+  expect(servers.status).toMatchObject([
+    {
+      error: {
+        message: expect.stringMatching(
+          /^mcp server ship is unavailable: it sent a message that is too large: A line has more than \d+ bytes\.( |$)/,
+        ),
+      },
+    },
+  ])
 })
 
 it('stops a server that does not respond in time', async () => {
   const servers = setup.open({ connectMs: 300 })
-  servers.offer(resolved({ mute: setup.raw({ tools: [], silent: 'initialize' }), slow: setup.raw({ tools: [], silent: 'tools/list' }, 'slow.json') }))
+  servers.offer(
+    resolved({
+      mute: setup.raw({ tools: [], silent: 'initialize' }),
+      slow: setup.raw({ tools: [], silent: 'tools/list' }, 'slow.json'),
+    }),
+  )
   await servers.connect(now())
   expect(servers.status).toMatchObject([
-    { name: 'mute', state: 'unavailable', error: { message: expect.stringContaining('did not respond within 300 ms') } },
-    { name: 'slow', state: 'unavailable', error: { message: expect.stringContaining('did not respond within 300 ms') } },
+    {
+      name: 'mute', state: 'unavailable', error: { message: expect.stringContaining('did not respond within 300 ms') },
+    },
+    {
+      name: 'slow', state: 'unavailable', error: { message: expect.stringContaining('did not respond within 300 ms') },
+    },
   ])
 })
 

@@ -14,7 +14,9 @@ const CACHED = ['--import', `data:text/javascript,${encodeURIComponent(
 
 /** Runs a line of shell in the workspace. The command of the server is `"$@"`. */
 export const inShell = (line: string, server: McpServerConfig): McpServerConfig =>
-  ({ ...server, command: ['/bin/sh', '-c', line, 'sh', ...(server as { readonly command: readonly string[] }).command] } as McpServerConfig)
+  ({
+    ...server, command: ['/bin/sh', '-c', line, 'sh', ...(server as { readonly command: readonly string[] }).command],
+  }) as McpServerConfig
 
 /** A temporary folder, and servers that end with it. */
 export class Setup {

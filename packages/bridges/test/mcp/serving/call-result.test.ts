@@ -20,7 +20,9 @@ it('has structured content if the tool declares an output schema', () => {
 it('has a note if it is truncated, with the path of the full result', () => {
   expect(callResult({ type: 'output', data: 'head', metadata: cut }, undefined).content)
     .toEqual([{ type: 'text', text: 'head' }, note('. The whole is in /results/c.txt]')])
-  expect(callResult({ type: 'output', data: 'head', metadata: { ...metadata, truncated: true } }, undefined).content.at(-1)).toEqual(note('.]'))
+  expect(
+    callResult({ type: 'output', data: 'head', metadata: { ...metadata, truncated: true } }, undefined).content.at(-1),
+  ).toEqual(note('.]'))
 })
 
 it('is an error if a truncated result lacks required members', () => {

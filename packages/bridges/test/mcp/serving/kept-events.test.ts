@@ -2,7 +2,9 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/server'
 import { expect, it } from 'vitest'
 import { ClientEvents, type EventBounds, type SessionEvents } from '../../../src/mcp/serving/kept-events.ts'
 
-const message = (text: string): JSONRPCMessage => ({ jsonrpc: '2.0', method: 'notifications/message', params: { text } })
+const message = (text: string): JSONRPCMessage => ({
+  jsonrpc: '2.0', method: 'notifications/message', params: { text },
+})
 const ROOM: EventBounds = { events: 100, bytes: 10_000 }
 
 async function add(session: SessionEvents, stream: string, ...texts: readonly string[]): Promise<readonly string[]> {
@@ -15,7 +17,8 @@ async function missed(session: SessionEvents, id: string): Promise<readonly unkn
   session.check(id)
   const texts: unknown[] = []
   await session.replayEventsAfter(id, {
-    send: async (_, event) => void texts.push((event as { readonly params?: { readonly text?: unknown } }).params?.text),
+    send: async (_, event) =>
+      void texts.push((event as { readonly params?: { readonly text?: unknown } }).params?.text),
   })
   return texts
 }
@@ -38,23 +41,22 @@ it('knows no id of another session, and none that was made up', async () => {
   }
 })
 
-it.each<[what: string, bounds: EventBounds]>([['number', { events: 3, bytes: 10_000 }], ['size', { events: 100, bytes: 250 }]])(
-  'keeps events up to a %s, and says so when events were missed',
-  async (_, bounds) => {
-    const session = new ClientEvents(ROOM).open(bounds)
-    const quiet = await add(session, 'quiet', 'start')
-    const ids = await add(session, 'a', ...Array.from({ length: 9 }, (_value, index) => `${index}`))
-    expect(session.count).toBe(3)
-    expect(session.bytes).toBeLessThanOrEqual(250)
-    expect(await missed(session, ids[5]!)).toEqual(['6', '7', '8'])
-    expect(() => session.check(ids[4]!)).toThrow(expect.objectContaining({ status: 410 }))
-    // Its event has left too, and none came after it.
-    expect(await missed(session, quiet[0]!)).toEqual([])
-    await add(session, 'a', 'x'.repeat(bounds.bytes))
-    expect(session.bytes).toBeLessThanOrEqual(bounds.bytes)
-    expect(session.count).toBeLessThanOrEqual(bounds.events)
-  },
-)
+it.each<[what: string, bounds: EventBounds]>([
+  ['number', { events: 3, bytes: 10_000 }], ['size', { events: 100, bytes: 250 }],
+])('keeps events up to a %s, and says so when events were missed', async (_, bounds) => {
+  const session = new ClientEvents(ROOM).open(bounds)
+  const quiet = await add(session, 'quiet', 'start')
+  const ids = await add(session, 'a', ...Array.from({ length: 9 }, (_value, index) => `${index}`))
+  expect(session.count).toBe(3)
+  expect(session.bytes).toBeLessThanOrEqual(250)
+  expect(await missed(session, ids[5]!)).toEqual(['6', '7', '8'])
+  expect(() => session.check(ids[4]!)).toThrow(expect.objectContaining({ status: 410 }))
+  // Its event has left too, and none came after it.
+  expect(await missed(session, quiet[0]!)).toEqual([])
+  await add(session, 'a', 'x'.repeat(bounds.bytes))
+  expect(session.bytes).toBeLessThanOrEqual(bounds.bytes)
+  expect(session.count).toBeLessThanOrEqual(bounds.events)
+})
 
 it('keeps no more of all sessions of a client than of one', async () => {
   const client = new ClientEvents({ events: 4, bytes: 10_000 })

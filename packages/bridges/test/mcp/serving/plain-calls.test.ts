@@ -79,7 +79,9 @@ it('cancels a call, which gets no response, and frees its id', async () => {
   const { serving, there, received, faults, send } = await connected((call, { signal }) => {
     if (call.id !== 'mcp-1') return Promise.resolve(output)
     began.resolve()
-    return new Promise((resolve) => signal.addEventListener('abort', () => void ended.promise.then(() => resolve(output))))
+    return new Promise((resolve) =>
+      signal.addEventListener('abort', () => void ended.promise.then(() => resolve(output))),
+    )
   })
   void send('tools/call', { name: 't' }, 7)
   await began.promise

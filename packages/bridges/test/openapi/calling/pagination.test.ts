@@ -18,7 +18,10 @@ it('names the parameters of pages', () => {
 const FROM = 'https://shop.example/v1/x/7?page=1'
 it.each([
   ['</v1/x/7?page=2&q=a%20b>; rel="next", </v1/x/7?page=9>; rel="last"', { arguments: { page: 2, q: 'a b' } }],
-  ['</v1/x/7?page=1>; rel="first prev", <https://shop.example/v1/x/7?page=3>;title="a,b"; rel=next', { arguments: { page: 3 } }],
+  [
+    '</v1/x/7?page=1>; rel="first prev", <https://shop.example/v1/x/7?page=3>;title="a,b"; rel=next',
+    { arguments: { page: 3 } },
+  ],
   ['</v1/x/7?page=x>; rel="next"', { arguments: { page: 'x' } }],
   ['<https://shop.example/v1/x/7?page=2&secret=1>; rel="next"', { url: 'https://shop.example/v1/x/7?page=2&secret=1' }],
   ['<https://evil.example/\u202e>; rel="next"', { url: 'https://evil.example/%E2%80%AE' }],

@@ -7,7 +7,13 @@ import type {
 
 const BASE = 'https://shop.example/v1'
 const sent = (args: JsonObject, more: Partial<DescribedOperation>) =>
-  requestOf({ operationId: 'go', method: 'POST', path: '/x', label: '', description: '', inputSchema: {}, parameters: [], body: null, security: [], ...more }, BASE, args)
+  requestOf(
+    {
+      operationId: 'go', method: 'POST', path: '/x', label: '', description: '', inputSchema: {}, parameters: [],
+      body: null, security: [], ...more,
+    },
+    BASE, args,
+  )
 const parameter = (more: Partial<DescribedParameter>): DescribedParameter =>
   ({ argument: 'a', name: 'a', in: 'query', style: 'form', explode: true, json: false, reserved: false, ...more })
 const query = (value: Json, more: Partial<DescribedParameter> = {}) =>
@@ -33,20 +39,28 @@ describe('a query', () => {
 
 describe('a path', () => {
   const path = (args: JsonObject, template: string, ...names: string[]) =>
-    sent(args, { path: template, parameters: names.map((name) => parameter({ argument: name, name, in: 'path', style: 'simple', explode: false })) }).url.slice(BASE.length)
+    sent(args, {
+      path: template,
+      parameters: names.map((name) => parameter({ argument: name, name, in: 'path', style: 'simple', explode: false })),
+    }).url.slice(BASE.length)
   it('keeps each value in its segment', () => {
     expect(path({ a: ['b', 'c/d'], d: { e: '..' } }, '/x/{a}.json/{d}', 'a', 'd')).toBe('/x/b,c%2Fd.json/e,..')
     expect(path({ a: '..', b: 'x' }, '/{a}{b}', 'a', 'b')).toBe('/..x')
   })
-  it.each([['{a}', { a: '..' }], ['{a}', { a: '.' }], ['{a}{b}', { a: '.', b: '.' }], ['.{a}', { a: '.' }], ['{a}', { a: '' }], ['{a}', { a: [] }], ['{a}', {}]])(
-    'rejects a value that would change it: %s with %j', (segment, args) => {
-      expect(() => path(args, `/x/${segment}/y`, 'a', 'b')).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
-    })
+  it.each([
+    ['{a}', { a: '..' }], ['{a}', { a: '.' }], ['{a}{b}', { a: '.', b: '.' }], ['.{a}', { a: '.' }], ['{a}', { a: '' }],
+    ['{a}', { a: [] }], ['{a}', {}],
+  ])('rejects a value that would change it: %s with %j', (segment, args) => {
+    expect(() => path(args, `/x/${segment}/y`, 'a', 'b')).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
+  })
 })
 
 it('cookies are escaped and separate', () => {
   const cookie = (value: Json, more: Partial<DescribedParameter> = {}) =>
-    sent({ a: value, b: 1 }, { parameters: [parameter({ in: 'cookie', ...more }), parameter({ in: 'cookie', argument: 'b', name: 'b' })] }).headers.get('cookie')
+    sent(
+      { a: value, b: 1 },
+      { parameters: [parameter({ in: 'cookie', ...more }), parameter({ in: 'cookie', argument: 'b', name: 'b' })] },
+    ).headers.get('cookie')
   expect([cookie('x; y=z'), cookie(null), cookie(['x', 'y']), cookie({ c: 1 }, { json: true })]).toEqual([
     'a=x%3B%20y%3Dz; b=1', 'b=1', 'a=x; a=y; b=1', 'a=%7B%22c%22%3A1%7D; b=1',
   ])
@@ -107,7 +121,9 @@ describe('a body', () => {
     expect(raw({ text: 'å' })).toBe('image/png Ã¥')
     expect(raw({ base64: 'AP8=\n', content_type: 'image/gif' }, 'image/*')).toBe('image/gif \0ÿ')
     expect(raw({ text: '' }, '*/*')).toBe('application/octet-stream ')
-    for (const wrong of [{}, { text: 'a', base64: 'YQ==' }, { base64: 'a b!' }, { text: 'a', content_type: 'a/b\r\nx: y' }, 'text']) {
+    for (const wrong of [
+      {}, { text: 'a', base64: 'YQ==' }, { base64: 'a b!' }, { text: 'a', content_type: 'a/b\r\nx: y' }, 'text',
+    ]) {
       expect(() => raw(wrong)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
     }
   })

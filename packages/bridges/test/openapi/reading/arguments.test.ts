@@ -22,8 +22,14 @@ describe('parameters', () => {
     expect(api.operations[0]!.parameters).toEqual([
       { argument: 'id', name: 'id', in: 'path', style: 'simple', explode: false, json: false, reserved: false },
       { argument: 'q', name: 'q', in: 'query', style: 'form', explode: true, json: false, reserved: false },
-      { argument: 'filter_name_', name: 'filter[name]', in: 'query', style: 'deepObject', explode: true, json: false, reserved: false },
-      { argument: 'pipes', name: 'pipes', in: 'query', style: 'pipeDelimited', explode: false, json: false, reserved: false },
+      {
+        argument: 'filter_name_', name: 'filter[name]', in: 'query', style: 'deepObject', explode: true, json: false,
+        reserved: false,
+      },
+      {
+        argument: 'pipes', name: 'pipes', in: 'query', style: 'pipeDelimited', explode: false, json: false,
+        reserved: false,
+      },
       { argument: 'X-Tag', name: 'X-Tag', in: 'header', style: 'simple', explode: false, json: false, reserved: false },
       { argument: 'where', name: 'where', in: 'query', style: 'simple', explode: false, json: true, reserved: false },
     ])
@@ -36,7 +42,8 @@ describe('parameters', () => {
       { name: 'csv', in: 'query', content: { 'text/csv': {} } },
     ] })
     expect(go!.parameters).toMatchObject([
-      { style: 'matrix', explode: true }, { in: 'cookie', style: 'form', explode: true }, { style: 'form', json: false },
+      { style: 'matrix', explode: true }, { in: 'cookie', style: 'form', explode: true },
+      { style: 'form', json: false },
     ])
     expect(go!.inputSchema['required']).toEqual(['id', 'sid'])
   })
@@ -45,7 +52,10 @@ describe('parameters', () => {
     expect(Object.keys(schemaOf(operation({ parameters: [inQuery('id')] }))['properties'] as object)).toEqual([
       'id', 'query_id',
     ])
-    expect(operation({ parameters: [inQuery('id'), inQuery('query_id'), inQuery('a b'), inQuery('a:b'), inQuery('a;b')] }).faults).toHaveLength(1)
+    expect(
+      operation({ parameters: [inQuery('id'), inQuery('query_id'), inQuery('a b'), inQuery('a:b'), inQuery('a;b')] })
+        .faults,
+    ).toHaveLength(1)
   })
 
   it('of the operation override those of the path; connection headers are ignored', () => {
@@ -74,7 +84,9 @@ describe('bodies', () => {
   const body = (content: object, required = true) => operation({ requestBody: { required, content } })
   it('use the preferred media type', () => {
     const formOf = (content: object) => body(content).operations[0]?.body
-    expect(formOf({ 'text/plain': {}, 'application/x-www-form-urlencoded': {}, 'application/json; charset=utf-8': {} })).toMatchObject({ form: 'json', mediaType: 'application/json' })
+    expect(
+      formOf({ 'text/plain': {}, 'application/x-www-form-urlencoded': {}, 'application/json; charset=utf-8': {} }),
+    ).toMatchObject({ form: 'json', mediaType: 'application/json' })
     expect(formOf({ 'application/merge-patch+json': {} })).toMatchObject({
       form: 'json', mediaType: 'application/merge-patch+json',
     })
@@ -98,9 +110,11 @@ it('multipart forms describe files and parts', () => {
     allOf: [{ $ref: '#/components/schemas/Form' }, { properties: { more: { type: 'array', items: binary } } }],
   }
   const Form = {
-    type: 'object', required: ['file'], properties: {
+    type: 'object', required: ['file'],
+    properties: {
       file: { $ref: '#/components/schemas/Picture' }, name: { type: 'string' }, meta: { type: 'object' },
-      raw: { contentMediaType: 'image/png' }, coded: { type: 'string', contentMediaType: 'image/png', contentEncoding: 'base64' },
+      raw: { contentMediaType: 'image/png' },
+      coded: { type: 'string', contentMediaType: 'image/png', contentEncoding: 'base64' },
     },
   }
   const encoding = {
@@ -116,40 +130,62 @@ it('multipart forms describe files and parts', () => {
   })
   const { allOf: [own, added] } = (schemaOf(api)['properties'] as { body: { allOf: object[] } }).body
   expect(own).toMatchObject({
-    required: ['file'], properties: { file: { type: 'object', properties: { text: {}, base64: {} } }, coded: { type: 'string' } },
+    required: ['file'],
+    properties: { file: { type: 'object', properties: { text: {}, base64: {} } }, coded: { type: 'string' } },
   })
   expect(added).toMatchObject({ properties: { more: { type: 'array', items: { type: 'object' } } } })
 })
 
 describe('form fields', () => {
-  const form = (properties: object, encoding: object, components: object = {}) => operation(
-    { requestBody: { content: { 'application/x-www-form-urlencoded': { schema: { type: 'object', properties }, encoding } } } }, { components: { schemas: components } })
+  const form = (properties: object, encoding: object, components: object = {}) =>
+    operation(
+      {
+        requestBody: {
+          content: { 'application/x-www-form-urlencoded': { schema: { type: 'object', properties }, encoding } },
+        },
+      },
+      { components: { schemas: components } },
+    )
   const fieldsOf = (properties: object, encoding: object) => form(properties, encoding).operations[0]?.body?.fields
 
   it('use the encoding of the document, with its defaults', () => {
     const any = { a: {}, b: {}, c: {}, d: {}, e: {}, f: {} }
-    expect(fieldsOf(any, {
-      a: { style: 'deepObject' }, b: { explode: false }, c: { style: 'pipeDelimited' },
-      d: { contentType: 'application/json; charset=utf-8' },
-      e: { contentType: 'text/plain' }, f: { headers: {} }, g: { allowReserved: true, contentType: 'image/png' },
-    })).toEqual({
-      a: { style: 'deepObject', explode: false, reserved: false }, b: { style: 'form', explode: false, reserved: false }, c: { style: 'pipeDelimited', explode: false, reserved: false },
-      d: { style: 'json' }, e: { style: 'text' }, g: { style: 'form', explode: true, reserved: true },
+    expect(
+      fieldsOf(any, {
+        a: { style: 'deepObject' }, b: { explode: false }, c: { style: 'pipeDelimited' },
+        d: { contentType: 'application/json; charset=utf-8' }, e: { contentType: 'text/plain' }, f: { headers: {} },
+        g: { allowReserved: true, contentType: 'image/png' },
+      }),
+    ).toEqual({
+      a: { style: 'deepObject', explode: false, reserved: false },
+      b: { style: 'form', explode: false, reserved: false },
+      c: { style: 'pipeDelimited', explode: false, reserved: false }, d: { style: 'json' }, e: { style: 'text' },
+      g: { style: 'form', explode: true, reserved: true },
     })
   })
 
   it.each<readonly [string, object, object]>([
     ['an unsupported style', {}, { style: 'matrix' }], ['an unsupported media type', {}, { contentType: 'image/png' }],
     ['an object as text', { type: 'object' }, { contentType: 'text/plain' }],
-    ['a list of objects in a style without nesting', { type: 'array', items: { $ref: '#/components/schemas/Part' } }, { style: 'form' }],
-    ['an object of lists in a style without nesting', { type: 'object', properties: { x: { type: 'array' } } }, { style: 'form', explode: true }], ['an invalid encoding', {}, 7 as never],
+    [
+      'a list of objects in a style without nesting', { type: 'array', items: { $ref: '#/components/schemas/Part' } },
+      { style: 'form' },
+    ],
+    [
+      'an object of lists in a style without nesting', { type: 'object', properties: { x: { type: 'array' } } },
+      { style: 'form', explode: true },
+    ],
+    ['an invalid encoding', {}, 7 as never],
   ])('reject the operation and name the field: %s', (_, schema, encoding) => {
     const api = form({ f: schema }, { f: encoding }, { Part: { type: 'object' } })
     expect([api.operations, api.faults]).toEqual([[], [expect.stringContaining('has a form field "f" ')]])
   })
 
   it('require an object schema', () => {
-    expect(operation({ requestBody: { content: { 'application/x-www-form-urlencoded': { schema: { type: 'array' } } } } }).faults).toEqual([expect.stringContaining('not an object')])
+    expect(
+      operation({ requestBody: { content: { 'application/x-www-form-urlencoded': { schema: { type: 'array' } } } } })
+        .faults,
+    ).toEqual([expect.stringContaining('not an object')])
   })
 })
 
@@ -162,10 +198,19 @@ describe('schemas', () => {
   const bodyOf = (api: ReturnType<typeof schema>) => (schemaOf(api)['properties'] as Record<string, unknown>)['body']
 
   it('that are recursive are defined once', () => {
-    const api = schema({ $ref: '#/components/schemas/Node' }, {
-      Node: { type: 'object', properties: { next: { $ref: '#/components/schemas/Node' }, leaf: { $ref: '#/components/schemas/Leaf' }, part: { $ref: '#/components/schemas/Leaf/properties/of' } } },
-      Leaf: { type: 'object', properties: { of: { $ref: '#/components/schemas/Node' } } },
-    })
+    const api = schema(
+      { $ref: '#/components/schemas/Node' },
+      {
+        Node: {
+          type: 'object',
+          properties: {
+            next: { $ref: '#/components/schemas/Node' }, leaf: { $ref: '#/components/schemas/Leaf' },
+            part: { $ref: '#/components/schemas/Leaf/properties/of' },
+          },
+        },
+        Leaf: { type: 'object', properties: { of: { $ref: '#/components/schemas/Node' } } },
+      },
+    )
     expect(bodyOf(api)).toEqual({ $ref: '#/$defs/Node' })
     expect(schemaOf(api)['$defs']).toEqual({
       Node: {
@@ -178,12 +223,19 @@ describe('schemas', () => {
 
   it('with the same name get different definitions', () => {
     const refs = ['schemas/A_2', 'schemas/A', 'other/A', 'other/A.', 'more/A']
-    const api = operation({ requestBody: { content: { 'application/json': { schema: { anyOf: refs.map((ref) => ({ $ref: `#/components/${ref}` })) } } } } }, {
-      components: {
-        schemas: { A_2: { const: 1 }, A: { const: 2 } }, other: { A: { const: 3 }, 'A.': { const: 4 } },
-        more: { A: { const: 5 } },
+    const api = operation(
+      {
+        requestBody: {
+          content: { 'application/json': { schema: { anyOf: refs.map((ref) => ({ $ref: `#/components/${ref}` })) } } },
+        },
       },
-    })
+      {
+        components: {
+          schemas: { A_2: { const: 1 }, A: { const: 2 } }, other: { 'A': { const: 3 }, 'A.': { const: 4 } },
+          more: { A: { const: 5 } },
+        },
+      },
+    )
     const { anyOf } = bodyOf(api) as { anyOf: { $ref: string }[] }
     const definitions = schemaOf(api)['$defs'] as Record<string, { const: number }>
     expect(anyOf.map(({ $ref }) => definitions[$ref.slice('#/$defs/'.length)]!.const)).toEqual([1, 2, 3, 4, 5])
@@ -233,7 +285,12 @@ describe('schemas', () => {
     ['an anchor', { $ref: '#Node' }],
     ['a file, in a nested schema', { properties: { a: { items: { $ref: 'file:///etc/passwd' } } } }],
   ])('reject the operation for a reference to %s', (_, written) => {
-    expect(schema(written)).toMatchObject({ operations: [], faults: [expect.stringMatching(/refers to ".*", (?:outside the document, which is not supported|which does not exist)/)] })
+    expect(schema(written)).toMatchObject({
+      operations: [],
+      faults: [
+        expect.stringMatching(/refers to ".*", (?:outside the document, which is not supported|which does not exist)/),
+      ],
+    })
   })
 
   it('that are too large are cut, and the operation is named', () => {
@@ -244,7 +301,11 @@ describe('schemas', () => {
     const ofWide = schema(wide)
     expect(bodyOf(ofWide)).toEqual({ type: 'object', description: expect.stringContaining('is cut') })
     expect([ofWide.shortened, ofWide.faults]).toEqual([['"go" (POST /x/{id})'], []])
-    const chain = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`S${index}`, { properties: { next: { $ref: `#/components/schemas/S${index + 1}` } } }]))
+    const chain = Object.fromEntries(
+      Array.from({ length: 3_000 }, (_, index) => [
+        `S${index}`, { properties: { next: { $ref: `#/components/schemas/S${index + 1}` } } },
+      ]),
+    )
     const ofChain = schema({ $ref: '#/components/schemas/S0' }, chain)
     expect(Object.keys(schemaOf(ofChain)['$defs'] as object)).toHaveLength(12)
     expect((schemaOf(ofChain)['$defs'] as Record<string, unknown>)['S11']).toEqual({

@@ -21,20 +21,27 @@ post:
   responses: { 200: { $ref: 'never-parsed.yaml' } }
 `
 const MODELS = JSON.stringify({
-  Page: { type: 'integer' }, Order: { type: 'object', properties: { of: { $ref: '#/Order' }, page: { $ref: 'models.json#/Page' } } },
+  Page: { type: 'integer' },
+  Order: { type: 'object', properties: { of: { $ref: '#/Order' }, page: { $ref: 'models.json#/Page' } } },
 })
 
 it('bundles the files of a document, and parses only those that are needed', () => {
   const read = run({
     name: 'api.yaml', text: ROOT, wanted: ALL,
-    parts: [['paths/orders.yaml', ORDERS], ['models.json', MODELS], ['paths/broken.yaml', 'a: ['], ['paths/never-parsed.yaml', ': : :']],
+    parts: [
+      ['paths/orders.yaml', ORDERS], ['models.json', MODELS], ['paths/broken.yaml', 'a: ['],
+      ['paths/never-parsed.yaml', ': : :'],
+    ],
   })
   if (!read.ok) throw new Error(read.message)
   const { operations, faults } = read.api
   expect(operations.map(({ operationId, path }) => `${operationId} ${path}`)).toEqual(['create /orders'])
   expect(operations[0]!.inputSchema).toMatchObject({
     properties: { page: { $ref: '#/$defs/Page' }, body: { $ref: '#/$defs/Order' } },
-    $defs: { Page: { type: 'integer' }, Order: { properties: { of: { $ref: '#/$defs/Order' }, page: { $ref: '#/$defs/Page' } } } },
+    $defs: {
+      Page: { type: 'integer' },
+      Order: { properties: { of: { $ref: '#/$defs/Order' }, page: { $ref: '#/$defs/Page' } } },
+    },
   })
   expect(faults).toEqual([
     expect.stringContaining('GET /broken refers to the file "paths/broken.yaml", which is neither JSON nor YAML'),

@@ -19,7 +19,10 @@ it('describes operations, and names those without an id by method and path', () 
       { operationId: 'one', method: 'GET', path: '/a', label: 'Short', description: 'Long' },
       { operationId: 'two', method: 'POST', label: 'Short', description: 'Short', body: null },
       { operationId: 'put_a', method: 'PUT' }, { operationId: 'delete_a', method: 'DELETE' },
-      { operationId: 'three', method: 'HEAD', label: 'three', description: '/b', inputSchema: { type: 'object', properties: {}, additionalProperties: false } },
+      {
+        operationId: 'three', method: 'HEAD', label: 'three', description: '/b',
+        inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+      },
     ],
   })
 })
@@ -32,10 +35,17 @@ it.each([
 })
 
 it('gives an operation without an id a name that does not depend on the others', () => {
-  expect(ids(read({
-    '/': { get: {} }, '/users/{id}/posts': { get: { parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] } },
-    '/v1.2/a-b': { delete: {} },
-  }))).toEqual(['get', 'get_users_by_id_posts', 'delete_v1_2_a_b'])
+  expect(
+    ids(
+      read({
+        '/': { get: {} },
+        '/users/{id}/posts': {
+          get: { parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] },
+        },
+        '/v1.2/a-b': { delete: {} },
+      }),
+    ),
+  ).toEqual(['get', 'get_users_by_id_posts', 'delete_v1_2_a_b'])
   const api = read({ '/a': { get: {} }, '/b': { get: plain('get_a') } })
   expect(api.operations).toMatchObject([{ operationId: 'get_a', path: '/b' }])
   expect(api.faults).toEqual(['"get_a" (GET /a) has no operationId, and another operation has that name'])
@@ -95,7 +105,11 @@ describe('an operation is rejected', () => {
   })
 
   it('but not for its own servers if the configuration has a base URL', () => {
-    expect(ids(read({ '/x': { get: plain('go', { servers: [{ url: 'https://other.example' }] }) } }, {}, { hasBaseUrl: true }))).toEqual(['go'])
+    expect(
+      ids(
+        read({ '/x': { get: plain('go', { servers: [{ url: 'https://other.example' }] }) } }, {}, { hasBaseUrl: true }),
+      ),
+    ).toEqual(['go'])
   })
 })
 
@@ -103,7 +117,9 @@ it('reads own members only', () => {
   expect(read({ '/x': { get: plain('go', { parameters: [{ $ref: '#/constructor' }] }) } }).faults).toEqual([
     expect.stringContaining('which does not exist'),
   ])
-  expect(readOperations(document({}, { servers: [{ url: 'https://{toString}.example', variables: {} }] }), ALL).server).toBeNull()
+  expect(
+    readOperations(document({}, { servers: [{ url: 'https://{toString}.example', variables: {} }] }), ALL).server,
+  ).toBeNull()
 })
 
 it('a body argument never replaces a parameter', () => {

@@ -25,7 +25,10 @@ it('reads JSON and YAML', async () => {
   expect(await reading(YAML)).toMatchObject({ ok: true, api: { operations: [{ operationId: 'list' }] } })
 })
 
-const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'.split('').map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[index]}`).join(',')}]`).join('\n')}\n`
+const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'
+  .split('')
+  .map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[index]}`).join(',')}]`)
+  .join('\n')}\n`
 
 it('does not follow references to files', () => {
   expect(readHere('{"openapi":"3.1.0","paths":{"/x":{"$ref":"file:///etc/passwd"}}}')).toMatchObject({
@@ -49,5 +52,9 @@ it.each([
 })
 
 it('stops after a timeout', async () => {
-  expect(await reading(`{"openapi":"3.1.0","paths":{${Array.from({ length: 200_000 }, (_, index) => `"/${index}":{}`).join(',')}}}`, 1)).toEqual({ ok: false, message: 'could not be read: it took longer than 1 ms' })
+  expect(
+    await reading(
+      `{"openapi":"3.1.0","paths":{${Array.from({ length: 200_000 }, (_, index) => `"/${index}":{}`).join(',')}}}`, 1,
+    ),
+  ).toEqual({ ok: false, message: 'could not be read: it took longer than 1 ms' })
 })

@@ -35,7 +35,9 @@ const at = (path: string) => `http://127.0.0.1:${(server.address() as AddressInf
 it('reads the files below the folder of a document, and follows no link', async () => {
   mkdirSync(join(folder, 'api/models'), { recursive: true })
   writeFileSync(join(folder, 'secret.yaml'), 'x')
-  writeFileSync(join(folder, 'api/openapi.yaml'), '$ref: models/a.yaml\n$ref: ../secret.yaml\n$ref: link.yaml\n$ref: linked/b.yaml')
+  writeFileSync(
+    join(folder, 'api/openapi.yaml'), '$ref: models/a.yaml\n$ref: ../secret.yaml\n$ref: link.yaml\n$ref: linked/b.yaml',
+  )
   writeFileSync(join(folder, 'api/models/a.yaml'), '$ref: ../models/a.yaml#/x\n$ref: gone.yaml')
   symlinkSync('../secret.yaml', join(folder, 'api/link.yaml'))
   symlinkSync('..', join(folder, 'api/linked'))
@@ -53,7 +55,8 @@ it('fetches a pinned document and its pinned parts once', async () => {
   files.set('/api/models/a%20b.yaml', 'part')
   files.set('/api/other.yaml', 'not pinned')
   const document = {
-    url: at('/api/openapi.yaml'), sha512: sha512(files.get('/api/openapi.yaml')!), parts: { 'models/a b.yaml': sha512('part') },
+    url: at('/api/openapi.yaml'), sha512: sha512(files.get('/api/openapi.yaml')!),
+    parts: { 'models/a b.yaml': sha512('part') },
   }
   const cache = join(folder, 'cache')
   const first = await readUrlSource(document, cache)
@@ -63,7 +66,9 @@ it('fetches a pinned document and its pinned parts once', async () => {
   expect(await readUrlSource(document, cache)).toEqual(first)
   expect([seen.length, readdirSync(cache).length]).toEqual([2, 2])
   writeFileSync(join(cache, sha512('part')), 'forged')
-  expect(await readUrlSource(document, cache)).toMatchObject({ ok: false, message: expect.stringContaining('status 404') })
+  expect(await readUrlSource(document, cache)).toMatchObject({
+    ok: false, message: expect.stringContaining('status 404'),
+  })
 })
 
 it('refuses another content, a redirect and an open network', async () => {

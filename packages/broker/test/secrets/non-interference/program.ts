@@ -19,12 +19,27 @@ export type ResolvedPath = 'own' | 'foreign'
 
 export type Step =
   | {
-    readonly do: 'fetch'; readonly from: ResolvedPath; readonly withHandle: boolean; readonly query: readonly Part[]
-    readonly header: readonly Part[]; readonly chunks: readonly (readonly Part[])[]; readonly breaksOff: boolean
-    readonly redirect: { readonly to: ResolvedPath | 'nowhere'; readonly location: readonly Part[] } | undefined
-  }
-  | { readonly do: 'run'; readonly command: ResolvedPath; readonly withHandle: boolean; readonly argument: readonly Part[] }
-  | { readonly do: 'pipe'; readonly first: ResolvedPath; readonly withHandle: boolean; readonly argument: readonly Part[] }
+      readonly do: 'fetch'
+      readonly from: ResolvedPath
+      readonly withHandle: boolean
+      readonly query: readonly Part[]
+      readonly header: readonly Part[]
+      readonly chunks: readonly (readonly Part[])[]
+      readonly breaksOff: boolean
+      readonly redirect: { readonly to: ResolvedPath | 'nowhere'; readonly location: readonly Part[] } | undefined
+    }
+  | {
+      readonly do: 'run'
+      readonly command: ResolvedPath
+      readonly withHandle: boolean
+      readonly argument: readonly Part[]
+    }
+  | {
+      readonly do: 'pipe'
+      readonly first: ResolvedPath
+      readonly withHandle: boolean
+      readonly argument: readonly Part[]
+    }
   | { readonly do: 'file'; readonly method: 'fs.read' | 'fs.stat' | 'fs.list' | 'fs.glob'; readonly path: string }
 
 export interface Program {

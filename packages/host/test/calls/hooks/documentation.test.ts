@@ -9,11 +9,14 @@ const page = readFileSync(new URL('../../../../../docs/guides/hooks.md', import.
 /** Must list every hook to compile. */
 const names: Readonly<Record<keyof Hooks, true>> = {
   beforeToolExecution: true, afterToolExecution: true, beforeToolExecutionUpdate: true, afterToolExecutionUpdate: true,
-  onBeforeTool: true, onAfterTool: true, onToolError: true, onPermissionDenied: true, onTokenBudgetExceeded: true, onToolsDisabled: true,
+  onBeforeTool: true, onAfterTool: true, onToolError: true, onPermissionDenied: true, onTokenBudgetExceeded: true,
+  onToolsDisabled: true,
 }
 
 test('the page names every hook', () => {
-  const missing = Object.keys(names).filter((name) => !page.includes(`\`${name}\``) && name !== 'afterToolExecutionUpdate')
+  const missing = Object.keys(names).filter(
+    (name) => !page.includes(`\`${name}\``) && name !== 'afterToolExecutionUpdate',
+  )
   expect(missing).toEqual([])
   expect(page).toContain('`beforeToolExecutionUpdate`, `after…Update`')
 })

@@ -11,7 +11,12 @@ const opened = async (options: Parameters<ReturnType<typeof createWorld>['host']
 
 test('hooks run in the order they were added, until a veto', async () => {
   const asked: string[] = []
-  const hook = (name: string, answer?: false): Hooks => ({ beforeToolExecution: () => { asked.push(name); return answer } })
+  const hook = (name: string, answer?: false): Hooks => ({
+    beforeToolExecution: () => {
+      asked.push(name)
+      return answer
+    },
+  })
   const { session } = await opened({ hooks: [hook('first'), hook('second')] })
   session.addHooks(hook('third', false))
   session.addHooks(hook('fourth'))
@@ -62,7 +67,20 @@ test('hooks may be instances of a class', async () => {
 
 test.each(['afterToolExecution', 'onBeforeTool', 'onAfterTool', 'afterToolExecutionUpdate'] as const)(
   'an error of %s is reported and changes nothing, also if it is late', async (name) => {
-    const world = createWorld({ extensions: [{ tools: { echo: { execute: (_, { update }) => { update(1); return 1 } } } }] })
+    const world = createWorld({
+      extensions: [
+        {
+          tools: {
+            echo: {
+              execute: (_, { update }) => {
+                update(1)
+                return 1
+              },
+            },
+          },
+        },
+      ],
+    })
     const session = await world.host.openSession({ mode: 'yolo' })
     session.addHooks({ [name]: () => { throw new Error('at once') } })
     session.addHooks({ [name]: async () => { throw new Error('late') } })
@@ -80,8 +98,31 @@ test.each<[string, Hooks]>([
   ['takes its time', { beforeToolExecutionUpdate: (async () => true) as never }],
 ])('an update is dropped when a hook %s, and later hooks do not see it', async (_, hooks) => {
   const updates: unknown[] = []
-  const world = createWorld({ extensions: [{ tools: { echo: { execute: (__, { update }) => { update(1); return 1 } } } }] })
-  const session = await world.host.openSession({ mode: 'yolo', hooks: [hooks, { afterToolExecutionUpdate: (__, partial) => { updates.push(partial) } }] })
+  const world = createWorld({
+    extensions: [
+      {
+        tools: {
+          echo: {
+            execute: (__, { update }) => {
+              update(1)
+              return 1
+            },
+          },
+        },
+      },
+    ],
+  })
+  const session = await world.host.openSession({
+    mode: 'yolo',
+    hooks: [
+      hooks,
+      {
+        afterToolExecutionUpdate: (__, partial) => {
+          updates.push(partial)
+        },
+      },
+    ],
+  })
   expect(verdictOf(await session.call(call))).toBe('output')
   await flush()
   expect(world.eventsOf('ToolInvocationUpdated')).toEqual([])
@@ -91,12 +132,22 @@ test.each<[string, Hooks]>([
 test('observers get the call, and cannot change it', async () => {
   const seen: HookContext[] = []
   const world = createWorld({ config: { roles: { allow_echo_reviewer: true } } })
-  const session = await world.host.openSession({ mode: 'yolo', role: 'reviewer', hooks: { onBeforeTool: (context) => { seen.push(context) }, onAfterTool: (context) => { seen.push(context) } } })
+  const session = await world.host.openSession({
+    mode: 'yolo', role: 'reviewer',
+    hooks: {
+      onBeforeTool: (context) => {
+        seen.push(context)
+      },
+      onAfterTool: (context) => {
+        seen.push(context)
+      },
+    },
+  })
   await session.call(call)
   expect(seen).toMatchObject([
     {
-      hookPoint: 'onBeforeTool', toolName: 'echo', callId: 'c', parameters: { a: 1 }, role: 'reviewer', result: null, error: null, attempt: 1,
-      workspace: '/work space', sessionId: session.id,
+      hookPoint: 'onBeforeTool', toolName: 'echo', callId: 'c', parameters: { a: 1 }, role: 'reviewer', result: null,
+      error: null, attempt: 1, workspace: '/work space', sessionId: session.id,
     },
     { hookPoint: 'onAfterTool', result: { type: 'output', data: { a: 1 } } },
   ])
@@ -107,7 +158,14 @@ test('observers get the call, and cannot change it', async () => {
 test('a denial has the role of the session, by default agent', async () => {
   const seen: HookContext[] = []
   const world = createWorld({ config: { roles: { allow_echo: false } } })
-  const session = await world.host.openSession({ mode: 'yolo', hooks: { onPermissionDenied: (context) => { seen.push(context) } } })
+  const session = await world.host.openSession({
+    mode: 'yolo',
+    hooks: {
+      onPermissionDenied: (context) => {
+        seen.push(context)
+      },
+    },
+  })
   await session.call(call)
   expect(seen).toMatchObject([{ role: 'agent', error: { code: 'RoleDenied' }, attempt: 0 }])
 })

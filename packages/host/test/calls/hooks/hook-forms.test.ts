@@ -19,7 +19,9 @@ test('hooks may have other properties', async () => {
 
 test('a hook that would never be called is reported', async () => {
   const slip = { beforeToolExecutions: () => false } as Hooks
-  const refusal = { code: 'ConfigInvalid', message: 'hooks has no option "beforeToolExecutions". Did you mean "beforeToolExecution"?' }
+  const refusal = {
+    code: 'ConfigInvalid', message: 'hooks has no option "beforeToolExecutions". Did you mean "beforeToolExecution"?',
+  }
   await expect(opened([slip])).rejects.toMatchObject(refusal)
   const session = await opened([])
   expect(() => session.addHooks(slip)).toThrow(expect.objectContaining(refusal))

@@ -5,23 +5,38 @@ import { ManualClock } from '../../twin/clock.ts'
 import { createWorld, type ToolSketch } from '../../twin/world.ts'
 
 const TOLD: ReadonlySet<EventType> = new Set<EventType>([
-  'ToolInvocationProposed', 'ToolInvocationDecided', 'ToolInvocationStarted', 'ToolInvocationUpdated', 'ToolInvocationProgress',
-  'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled', 'ToolInvocationChanged',
+  'ToolInvocationProposed', 'ToolInvocationDecided', 'ToolInvocationStarted', 'ToolInvocationUpdated',
+  'ToolInvocationProgress', 'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
+  'ToolInvocationChanged',
 ])
 
 /** All events, hooks and questions of one call, in order. */
-async function recorded(tool: ToolSketch, more: Partial<SessionOptions> = {}, play: 'call' | 'skip' = 'call', config = {}) {
+async function recorded(
+  tool: ToolSketch, more: Partial<SessionOptions> = {}, play: 'call' | 'skip' = 'call', config = {},
+) {
   const log: string[] = []
-  const note = (line: string) => ({ callId }: { readonly callId: string }) => { if (callId === 'c') log.push(line) }
-  const runs: ToolSketch['execute'] = (_, runtime) => { note('· runs')(runtime); return 1 }
+  const note =
+    (line: string) =>
+    ({ callId }: { readonly callId: string }) => {
+      if (callId === 'c') log.push(line)
+    }
+  const runs: ToolSketch['execute'] = (_, runtime) => {
+    note('· runs')(runtime)
+    return 1
+  }
   const clock = new ManualClock()
   const world = createWorld({ clock, config, extensions: [{ tools: { echo: { execute: runs, ...tool } } }] })
   world.host.on((event) => {
     if (TOLD.has(event.type) && 'callId' in event && event.callId === 'c') {
-      log.push(event.type.replace('ToolInvocation', '') + ('attempt' in event && event.type.endsWith('Started') ? ` ${event.attempt}` : ''))
+      log.push(
+        event.type.replace('ToolInvocation', '')
+          + ('attempt' in event && event.type.endsWith('Started') ? ` ${event.attempt}` : ''),
+      )
     }
   })
-  const observe = (point: keyof Observers) => ({ [point]: (context: HookContext) => note(`${point} ${context.attempt}`)(context) })
+  const observe = (point: keyof Observers) => ({
+    [point]: (context: HookContext) => note(`${point} ${context.attempt}`)(context),
+  })
   const hooks: Hooks = {
     beforeToolExecution: note('beforeToolExecution'),
     afterToolExecution: note('afterToolExecution'),
@@ -35,9 +50,10 @@ async function recorded(tool: ToolSketch, more: Partial<SessionOptions> = {}, pl
     mode: 'yolo', watchdog: note('watchdog'), guards: [guard], ...more, hooks: [hooks, more.hooks ?? []].flat(),
   })
   const call = { id: 'c', name: 'echo', arguments: {} }
-  const outcome = play === 'call'
-    ? session.call(call)
-    : session.callAll([{ ...call, id: 'first' }, call], { strategy: 'sequential', steering: () => true })
+  const outcome =
+    play === 'call'
+      ? session.call(call)
+      : session.callAll([{ ...call, id: 'first' }, call], { strategy: 'sequential', steering: () => true })
   await clock.advance(60_000)
   await outcome
   return log
@@ -80,14 +96,15 @@ test('retry', async () => {
     return 1
   }
   expect(await recorded({ execute })).toEqual([
-    ...DECIDED, 'beforeToolExecution',
-    'Started 1', 'onBeforeTool 1', 'onToolError 1', 'Started 2', 'onBeforeTool 2', 'onToolError 2', 'Started 3', 'onBeforeTool 3',
-    'guard post', 'onAfterTool 3', 'Succeeded', 'afterToolExecution',
+    ...DECIDED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1', 'onToolError 1', 'Started 2', 'onBeforeTool 2',
+    'onToolError 2', 'Started 3', 'onBeforeTool 3', 'guard post', 'onAfterTool 3', 'Succeeded', 'afterToolExecution',
   ])
 })
 
 test('veto of a before-hook', async () => {
-  expect(await recorded({}, { hooks: { beforeToolExecution: () => false } })).toEqual([...DECIDED, 'beforeToolExecution', 'Cancelled'])
+  expect(await recorded({}, { hooks: { beforeToolExecution: () => false } })).toEqual([
+    ...DECIDED, 'beforeToolExecution', 'Cancelled',
+  ])
 })
 
 test('veto of an update', async () => {
@@ -108,8 +125,11 @@ test('denial', async () => {
 })
 
 test('change of the arguments: every policy is asked again', async () => {
-  const tidy = ({ args }: { args: object }) => ({ action: 'change', arguments: { ...args, tidy: true }, reason: 'tidier' }) as const
-  expect((await recorded({}, { guards: [tidy] })).slice(0, 5)).toEqual(['Proposed', 'watchdog', 'watchdog', 'Changed', 'Decided'])
+  const tidy = ({ args }: { args: object }) =>
+    ({ action: 'change', arguments: { ...args, tidy: true }, reason: 'tidier' }) as const
+  expect((await recorded({}, { guards: [tidy] })).slice(0, 5)).toEqual([
+    'Proposed', 'watchdog', 'watchdog', 'Changed', 'Decided',
+  ])
 })
 
 test('exhausted budget', async () => {

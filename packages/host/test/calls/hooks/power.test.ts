@@ -14,14 +14,20 @@ async function meddled(execute: () => Json) {
     for (const part of [shown, ...Object.values(shown as object)]) {
       try {
         if (Array.isArray(part)) part.push('evil')
-        else if (typeof part === 'object' && part !== null) Object.assign(part, { message: 'evil', data: 'evil', type: 'evil', a: 'evil' })
+        else if (typeof part === 'object' && part !== null)
+          Object.assign(part, { message: 'evil', data: 'evil', type: 'evil', a: 'evil' })
       } catch {
         // The change was rejected.
       }
     }
   }
   const watchdog: CallCheck = ({ args }) => meddle('watchdog', args)
-  const guards: readonly Guard[] = [{ id: 'g', pre: ({ args }) => meddle('pre', args), post: (_, body) => meddle('post', 'data' in body ? body.data : body) }]
+  const guards: readonly Guard[] = [
+    {
+      id: 'g', pre: ({ args }) => meddle('pre', args),
+      post: (_, body) => meddle('post', 'data' in body ? body.data : body),
+    },
+  ]
   const hooks: Hooks = {
     beforeToolExecution: ({ args }) => meddle('before', args),
     beforeToolExecutionUpdate: (_, partial) => meddle('before update', partial),
@@ -46,7 +52,9 @@ async function meddled(execute: () => Json) {
 
 test('an observer cannot change the call, the events or the result', async () => {
   const { outcome, tried, ran, updates } = await meddled(() => ({ list: [1, { a: 'fine' }] }))
-  expect(tried).toEqual(new Set(['watchdog', 'pre', 'before', 'before update', 'listener', 'post', 'onAfterTool', 'after']))
+  expect(tried).toEqual(
+    new Set(['watchdog', 'pre', 'before', 'before update', 'listener', 'post', 'onAfterTool', 'after']),
+  )
   expect(ran).toEqual([{ list: [1] }])
   expect(updates).toEqual([{ at: [1] }])
   expect(outcome).toMatchObject({ type: 'output', data: { list: [1, { a: 'fine' }] } })
@@ -56,7 +64,9 @@ test('an observer cannot change the call, the events or the result', async () =>
 test('an observer cannot change the error of a failure', async () => {
   const { outcome, tried } = await meddled(() => { throw new BulkheadError('NotFound', 'It is gone.') })
   expect(tried).toContain('onToolError')
-  expect(outcome).toMatchObject({ type: 'error', error: { code: 'NotFound' }, error_text: expect.stringContaining('It is gone.') })
+  expect(outcome).toMatchObject({
+    type: 'error', error: { code: 'NotFound' }, error_text: expect.stringContaining('It is gone.'),
+  })
   expect(JSON.stringify(outcome)).not.toContain('evil')
 })
 

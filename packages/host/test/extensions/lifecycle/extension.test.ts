@@ -17,7 +17,9 @@ test('the first call starts the extension: init, activate, then the call', async
   expect(verdictOf(await session.call({ id: 'c1', ...echo }))).toBe('output')
   expect(path(world)).toEqual(['initialising', 'loaded', 'activating', 'active'])
   expect(world.compartment().phases).toEqual(['init', 'activate'])
-  expect(world.eventsOf('LifecyclePhaseEnd')).toMatchObject([{ phase: 'init', ok: true }, { phase: 'activate', ok: true }])
+  expect(world.eventsOf('LifecyclePhaseEnd')).toMatchObject([
+    { phase: 'init', ok: true }, { phase: 'activate', ok: true },
+  ])
 })
 
 test('the compartment is opened with the declared tools and their grants', async () => {
@@ -66,27 +68,44 @@ test('concurrent first calls share one start', async () => {
   expect(world.sandbox.requests).toHaveLength(1)
 })
 
-test.each(['init', 'activate'] as const)('a failing %s is the caller\'s error, and the next call tries again', async (phase) => {
-  let failures = 1
-  const world = createWorld({ extensions: [{ phases: { [phase]: () => { if (failures-- > 0) throw new Error('not today') } } }] })
-  const session = await world.host.openSession(yolo)
-  const failed = await session.call({ id: 'c1', ...echo })
-  expect(failed).toMatchObject({
-    type: 'error', error: { code: 'LifecycleFailure' }, error_text: expect.stringContaining('not today'),
-  })
-  expect(stateOf(world)).toBe('failed')
-  await flush()
-  expect(world.sandbox.alive).toEqual([])
-  expect(verdictOf(await session.call({ id: 'c2', ...echo }))).toBe('output')
-  expect(stateOf(world)).toBe('active')
-})
+test.each(['init', 'activate'] as const)(
+  "a failing %s is the caller's error, and the next call tries again",
+  async (phase) => {
+    let failures = 1
+    const world = createWorld({
+      extensions: [
+        {
+          phases: {
+            [phase]: () => {
+              if (failures-- > 0) throw new Error('not today')
+            },
+          },
+        },
+      ],
+    })
+    const session = await world.host.openSession(yolo)
+    const failed = await session.call({ id: 'c1', ...echo })
+    expect(failed).toMatchObject({
+      type: 'error', error: { code: 'LifecycleFailure' }, error_text: expect.stringContaining('not today'),
+    })
+    expect(stateOf(world)).toBe('failed')
+    await flush()
+    expect(world.sandbox.alive).toEqual([])
+    expect(verdictOf(await session.call({ id: 'c2', ...echo }))).toBe('output')
+    expect(stateOf(world)).toBe('active')
+  },
+)
 
 test('a failed start is the error of every call that waited for it', async () => {
   const world = createWorld()
-  world.sandbox.beforeOpen = async () => { throw new BulkheadError('CompartmentStartFailed', 'SyntaxError in index.js') }
+  world.sandbox.beforeOpen = async () => {
+    throw new BulkheadError('CompartmentStartFailed', 'SyntaxError in index.js')
+  }
   const session = await world.host.openSession(yolo)
   const outcomes = await Promise.all([1, 2, 3].map((index) => session.call({ id: `c${index}`, ...echo })))
-  expect(outcomes.map(verdictOf)).toEqual(['CompartmentStartFailed', 'CompartmentStartFailed', 'CompartmentStartFailed'])
+  expect(outcomes.map(verdictOf)).toEqual([
+    'CompartmentStartFailed', 'CompartmentStartFailed', 'CompartmentStartFailed',
+  ])
   expect(world.sandbox.requests).toHaveLength(1)
 })
 
@@ -118,7 +137,9 @@ test('a crash settles running calls with its cause, and the next call starts the
   world.compartment().crash(new BulkheadError('CompartmentOutOfMemory', 'It used more than 128 MB.'))
   expect((await Promise.all(running)).map(verdictOf)).toEqual(['CompartmentOutOfMemory', 'CompartmentOutOfMemory'])
   expect(stateOf(world)).toBe('failed')
-  expect(world.eventsOf('CompartmentEnded')).toMatchObject([{ extensionId: 'sample', errorCode: 'CompartmentOutOfMemory' }])
+  expect(world.eventsOf('CompartmentEnded')).toMatchObject([
+    { extensionId: 'sample', errorCode: 'CompartmentOutOfMemory' },
+  ])
   expect(verdictOf(await session.call({ id: 'c', ...echo }))).toBe('output')
   expect(world.sandbox.requests).toHaveLength(2)
 })
@@ -126,13 +147,19 @@ test('a crash settles running calls with its cause, and the next call starts the
 const MOMENTS = Array.from({ length: 12 }, (_, index) => index)
 
 test.each(MOMENTS)('a crash %i steps after activation began is detected, and no call is lost', async (steps) => {
-  const later = (count: number, run: () => void): void => count === 0 ? run() : queueMicrotask(() => later(count - 1, run))
+  const later = (count: number, run: () => void): void =>
+    count === 0 ? run() : queueMicrotask(() => later(count - 1, run))
   let deaths = 1
   const tool = { requires: { net: { hosts: ['example.com'] } }, execute: () => flush().then(() => 'alive') }
   const world = createWorld({
     extensions: [
       {
-        tools: { echo: tool }, phases: { activate: () => { if (deaths-- > 0) later(steps, () => world.compartment().crash()) } },
+        tools: { echo: tool },
+        phases: {
+          activate: () => {
+            if (deaths-- > 0) later(steps, () => world.compartment().crash())
+          },
+        },
       },
     ],
   })
@@ -150,7 +177,8 @@ test('NoPlaceFree does not count as a crash, and the next call starts the extens
   let full = 10
   world.sandbox.beforeOpen = () => { if (full-- > 0) throw new BulkheadError('NoPlaceFree', 'All 8 are taken.') }
   const session = await world.host.openSession(yolo)
-  for (let turn = 0; turn < 10; turn++) expect(verdictOf(await session.call({ id: `c${turn}`, ...echo }))).toBe('NoPlaceFree')
+  for (let turn = 0; turn < 10; turn++)
+    expect(verdictOf(await session.call({ id: `c${turn}`, ...echo }))).toBe('NoPlaceFree')
   expect(verdictOf(await session.call({ id: 'c', ...echo }))).toBe('output')
 })
 

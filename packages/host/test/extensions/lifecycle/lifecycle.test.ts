@@ -27,7 +27,9 @@ test('no sequence of signals leaves the table, and each change is reported once'
       } else {
         lifecycle.signal(signal)
         expect(lifecycle.state).toBe(to)
-        expect(received.at(-1)).toMatchObject({ type: 'LifecycleStateChanged', extensionId: 'sample', generation: 1, from, to })
+        expect(received.at(-1)).toMatchObject({
+          type: 'LifecycleStateChanged', extensionId: 'sample', generation: 1, from, to,
+        })
       }
       expect(LIFECYCLE_STATES).toContain(lifecycle.state)
     }

@@ -26,8 +26,11 @@ test('a start during the pause is rejected with the time when it may start again
   const clock = { now: () => 0, monotonic: () => 400.5, after: () => () => {} }
   expect(() => restarts.refuseWhileResting('sample', clock)).not.toThrow()
   for (const at of [0, 0, 0, 0]) restarts.died(at)
-  expect(() => restarts.refuseWhileResting('sample', clock)).toThrow(expect.objectContaining({
-    code: 'CompartmentQuarantined', message: 'The extension "sample" died 4 times and rests until 1970-01-01T00:00:00.600Z.',
-    data: { extension: 'sample', retryAfterMs: 600, until: '1970-01-01T00:00:00.600Z' },
-  }))
+  expect(() => restarts.refuseWhileResting('sample', clock)).toThrow(
+    expect.objectContaining({
+      code: 'CompartmentQuarantined',
+      message: 'The extension "sample" died 4 times and rests until 1970-01-01T00:00:00.600Z.',
+      data: { extension: 'sample', retryAfterMs: 600, until: '1970-01-01T00:00:00.600Z' },
+    }),
+  )
 })

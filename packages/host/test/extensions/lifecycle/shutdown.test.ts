@@ -9,7 +9,10 @@ test('each extension is stopped after its dependents', async () => {
   const extension = (id: string, dependsOn: string[]) =>
     ({ id, dependsOn, tools: { [id]: {} }, phases: { dispose: () => void order.push(id) } })
   const world = createWorld({
-    extensions: [extension('base', []), extension('left', ['base']), extension('right', ['base']), extension('top', ['left', 'right'])],
+    extensions: [
+      extension('base', []), extension('left', ['base']), extension('right', ['base']),
+      extension('top', ['left', 'right']),
+    ],
   })
   const session = await world.host.openSession({ mode: 'yolo' })
   await session.call({ id: 'c', name: 'top', arguments: {} })
@@ -34,7 +37,8 @@ test('closing reads the dependencies of each extension once', async () => {
   })
   const host = createHost({
     report: { config: { merged: {}, layers: [] }, extensions, diagnostics: [] },
-    sandbox: new TwinSandbox(new Map()), store: new MemoryStore(), workspace: '/work space', userData: '/data', env: () => undefined,
+    sandbox: new TwinSandbox(new Map()), store: new MemoryStore(), workspace: '/work space', userData: '/data',
+    env: () => undefined,
   })
   await host.openSession({ mode: 'yolo' })
   reads = 0
@@ -50,5 +54,10 @@ test('a compartment that crashes in dispose after deactivate failed ends the sto
   })
   await (await world.host.openSession({ mode: 'yolo' })).call({ id: 'c', name: 'echo', arguments: {} })
   expect(await world.host.close()).toMatchObject({ faults: [{ error: { code: 'LifecycleFailure' } }] })
-  expect(world.eventsOf('LifecycleStateChanged').map(({ to }) => to).slice(-3)).toEqual(['draining', 'failed', 'disposed'])
+  expect(
+    world
+      .eventsOf('LifecycleStateChanged')
+      .map(({ to }) => to)
+      .slice(-3),
+  ).toEqual(['draining', 'failed', 'disposed'])
 })

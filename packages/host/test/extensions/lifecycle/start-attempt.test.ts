@@ -39,15 +39,18 @@ test.each(['init', 'activate'] as const)('a phase %s that never ends fails the w
   expect(world.sandbox.alive).toEqual([])
 })
 
-test.each(['deactivate', 'dispose'] as const)('a phase %s that never ends does not block the close of the host', async (phase) => {
-  const clock = new ManualClock()
-  const world = createWorld({ clock, extensions: [{ phases: { [phase]: () => new Promise<void>(() => {}) } }] })
-  await (await world.host.openSession({ mode: 'yolo' })).call(CALL)
-  const closed = world.host.close()
-  await clock.advance(LONGEST_MS)
-  expect(await closed).toMatchObject({ faults: [{ error: { code: 'LifecycleTimeout' } }] })
-  expect(world.sandbox.alive).toEqual([])
-})
+test.each(['deactivate', 'dispose'] as const)(
+  'a phase %s that never ends does not block the close of the host',
+  async (phase) => {
+    const clock = new ManualClock()
+    const world = createWorld({ clock, extensions: [{ phases: { [phase]: () => new Promise<void>(() => {}) } }] })
+    await (await world.host.openSession({ mode: 'yolo' })).call(CALL)
+    const closed = world.host.close()
+    await clock.advance(LONGEST_MS)
+    expect(await closed).toMatchObject({ faults: [{ error: { code: 'LifecycleTimeout' } }] })
+    expect(world.sandbox.alive).toEqual([])
+  },
+)
 
 test('the time of a start is paused while a person is asked', async () => {
   const clock = new ManualClock()

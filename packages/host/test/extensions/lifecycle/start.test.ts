@@ -76,7 +76,9 @@ describe.each(TOOLS)('a call that waits for the first start %s', (_, sketch, att
     await clock.advance(60)
     gate.resolve()
     await clock.advance(40)
-    expect(await outcome).toMatchObject({ error: { code: 'ExecutionTimeout' }, metadata: { duration_ms: 100, attempt: 1 } })
+    expect(await outcome).toMatchObject({
+      error: { code: 'ExecutionTimeout' }, metadata: { duration_ms: 100, attempt: 1 },
+    })
     expect(clock.pending).toBe(0)
   })
 })
@@ -88,11 +90,18 @@ test('the time of every waiting call is paused while the start asks a person', a
     id: 'asks', phases: { init: async ({ interact }) => { await interact!.password('Password?') } },
     tools: { other: { approvalKey: '{city}', requires: { capabilities: ['interact'] } } },
   }
-  const world = createWorld({ clock, extensions: [asks, { dependsOn: ['asks'], tools: { echo: { approvalKey: '{city}' } } }] })
-  const session = await world.host.openSession({ mode: 'yolo', interactor: new ScriptedInteractor(() => answer.promise) })
+  const world = createWorld({
+    clock, extensions: [asks, { dependsOn: ['asks'], tools: { echo: { approvalKey: '{city}' } } }],
+  })
+  const session = await world.host.openSession({
+    mode: 'yolo', interactor: new ScriptedInteractor(() => answer.promise),
+  })
   const first = session.call(echo('first'), { timeoutMs: 50 })
   await clock.advance(1_000)
-  const later = [session.call(echo('later'), { timeoutMs: 50 }), session.call({ ...echo('other'), name: 'other' }, { timeoutMs: 50 })]
+  const later = [
+    session.call(echo('later'), { timeoutMs: 50 }),
+    session.call({ ...echo('other'), name: 'other' }, { timeoutMs: 50 }),
+  ]
   await clock.advance(1_000)
   answer.resolve({ status: 'accepted', value: 'hunter2' })
   expect((await Promise.all([first, ...later])).map(verdictOf)).toEqual(['output', 'output', 'output'])

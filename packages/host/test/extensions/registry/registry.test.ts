@@ -21,14 +21,20 @@ test('a later layer provides a name, and the list shows the hidden tools, neares
       { id: 'c', layer: 'project', version: '3.0.0' },
     ],
   })
-  expect(registry.list()).toMatchObject([{
-    name: 'echo', layer: 'project', extension: 'c', version: '3.0.0', state: 'validated', integrity: 'unpinned',
-    shadows: [{ layer: 'global', extension: 'b', version: '2.0.0' }, { layer: 'bundled', extension: 'a', version: '1.0.0' }],
-  }])
+  expect(registry.list()).toMatchObject([
+    {
+      name: 'echo', layer: 'project', extension: 'c', version: '3.0.0', state: 'validated', integrity: 'unpinned',
+      shadows: [
+        { layer: 'global', extension: 'b', version: '2.0.0' }, { layer: 'bundled', extension: 'a', version: '1.0.0' },
+      ],
+    },
+  ])
 })
 
 test('unregistering restores hidden tools, layer by layer', () => {
-  const registry = createRegistry({ extensions: [{ id: 'a', layer: 'bundled' }, { id: 'b' }, { id: 'c', layer: 'project' }] })
+  const registry = createRegistry({
+    extensions: [{ id: 'a', layer: 'bundled' }, { id: 'b' }, { id: 'c', layer: 'project' }],
+  })
   const answering = () => registry.view.listing('echo')?.extension
   expect(answering()).toBe('c')
   expect(registry.unregister('c', 'project').map(({ descriptor }) => descriptor.id)).toEqual(['c'])
@@ -67,7 +73,9 @@ test('two extensions with one tool name in one layer are both rejected, and a lo
     { id: 'low', layer: 'bundled' }, { id: 'a' }, { id: 'b' }, { id: 'c', tools: { other: {} } },
   ]
   expect(origins(sketches)).toEqual(['echo: bundled/low', 'other: global/c'])
-  expect(faults(sketches)).toEqual(['RegistrationConflict global/a /tools/0/name', 'RegistrationConflict global/b /tools/0/name'])
+  expect(faults(sketches)).toEqual([
+    'RegistrationConflict global/a /tools/0/name', 'RegistrationConflict global/b /tools/0/name',
+  ])
 })
 
 test('two extensions with one id in one layer are both rejected', () => {
@@ -86,10 +94,13 @@ test('one invalid tool rejects the whole extension, with its location and the la
     ],
   })
   expect(registry.list().map(({ name, layer }) => `${name}: ${layer}`)).toEqual(['echo: global'])
-  expect(registry.diagnostics).toMatchObject([{
-    severity: 'error', stage: 'register', code: 'ConfigSchemaInvalid', layer: 'project', extensionId: 'a',
-    path: '/tools/1/inputSchema', fallbackTo: 'global', cure: expect.stringContaining('schema'), location: '/layers/project/a',
-  }])
+  expect(registry.diagnostics).toMatchObject([
+    {
+      severity: 'error', stage: 'register', code: 'ConfigSchemaInvalid', layer: 'project', extensionId: 'a',
+      path: '/tools/1/inputSchema', fallbackTo: 'global', cure: expect.stringContaining('schema'),
+      location: '/layers/project/a',
+    },
+  ])
 })
 
 test('a higher layer is not a fallback', () => {
@@ -113,9 +124,15 @@ test('an invalid approval key or state schema is found before anything runs', ()
 })
 
 test.each<[string, ExtensionSketch, readonly string[]]>([
-  ['equal to it', { tools: { read: { inputSchema: { properties: { path: { type: 'string' } }, type: 'object' } } } }, []],
+  [
+    'equal to it', { tools: { read: { inputSchema: { properties: { path: { type: 'string' } }, type: 'object' } } } },
+    [],
+  ],
   ['narrower', { tools: { read: { inputSchema: SCHEMA, requires: { fs: { read: ['{workspace}/docs'] } } } } }, []],
-  ['with another schema', { tools: { read: { inputSchema: { type: 'object' } } } }, ['LockedIdRedefined project/mine /tools/0/inputSchema']],
+  [
+    'with another schema', { tools: { read: { inputSchema: { type: 'object' } } } },
+    ['LockedIdRedefined project/mine /tools/0/inputSchema'],
+  ],
   [
     'that wants more',
     { tools: { read: { inputSchema: SCHEMA, requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } } } } },
@@ -149,7 +166,8 @@ test('a missing dependency and a cycle reject the extensions concerned, and thei
   ]
   expect(origins(sketches)).toEqual(['e: global/e'])
   expect(faults(sketches)).toEqual([
-    'DependencyMissing global/a /dependsOn/0', 'DependencyCycle global/c /dependsOn/0', 'DependencyCycle global/d /dependsOn/0',
+    'DependencyMissing global/a /dependsOn/0', 'DependencyCycle global/c /dependsOn/0',
+    'DependencyCycle global/d /dependsOn/0',
     'DependencyMissing global/b /dependsOn/0',
   ])
 })
@@ -164,7 +182,9 @@ test('a rejected override falls back, and its dependents use the fallback', () =
 })
 
 test('a tool that the configuration disables is not listed, and the error gives the reason', () => {
-  const extensions: readonly ExtensionSketch[] = [{ id: 'a', tools: { one: {}, two: {} } }, { id: 'b', tools: { three: {} } }]
+  const extensions: readonly ExtensionSketch[] = [
+    { id: 'a', tools: { one: {}, two: {} } }, { id: 'b', tools: { three: {} } },
+  ]
   const some = createRegistry({
     extensions, config: { tools: { one: { enabled: false } }, extensions: { b: { enabled: false } } },
   })
@@ -190,10 +210,14 @@ test('gated: false of a third party counts only for tools that cannot change or 
       { id: 'ours', layer: 'bundled', tools: { bundled: { gated: false, requires: effects } } },
       {
         id: 'theirs',
-        tools: { harmless: { gated: false }, reaching: { gated: false, requires: effects }, honest: { requires: effects } },
+        tools: {
+          harmless: { gated: false }, reaching: { gated: false, requires: effects }, honest: { requires: effects },
+        },
       },
     ],
-  }).list().map(({ name, gated, gatedByHost }) => ({ name, gated, gatedByHost }))
+  })
+    .list()
+    .map(({ name, gated, gatedByHost }) => ({ name, gated, gatedByHost }))
   expect(gates).toEqual([
     { name: 'bundled', gated: false, gatedByHost: false },
     { name: 'harmless', gated: false, gatedByHost: false },
@@ -207,14 +231,25 @@ test('a third party that gets variables or secrets, or names files with credenti
   const listed = createRegistry({
     extensions: [
       { id: 'varied', env: ['TOKEN'], tools: { varied: reads } },
-      { id: 'secretive', secrets: [{ name: 'TOKEN', hosts: ['example.com'] }], tools: { secretive: { ...reads, requires: { net: { hosts: ['example.com'] } } } } },
-      { id: 'curious', tools: { curious: { ...reads, requires: { fs: { read: ['{workspace}/.env*'] } } }, reader: reads, asking: { ...reads, requires: { capabilities: ['interact'] } } } },
+      {
+        id: 'secretive', secrets: [{ name: 'TOKEN', hosts: ['example.com'] }],
+        tools: { secretive: { ...reads, requires: { net: { hosts: ['example.com'] } } } },
+      },
+      {
+        id: 'curious',
+        tools: {
+          curious: { ...reads, requires: { fs: { read: ['{workspace}/.env*'] } } }, reader: reads,
+          asking: { ...reads, requires: { capabilities: ['interact'] } },
+        },
+      },
       { id: 'ours', layer: 'bundled', env: ['TOKEN'], tools: { ours: reads } },
     ],
-  }).list().map(({ name, gated, gatedByHost, mode }) => [name, gated, gatedByHost, mode])
+  })
+    .list()
+    .map(({ name, gated, gatedByHost, mode }) => [name, gated, gatedByHost, mode])
   expect(listed).toEqual([
-    ['asking', false, false, 'local'], ['curious', true, true, 'read'], ['ours', false, false, 'read'], ['reader', false, false, 'read'],
-    ['secretive', true, true, 'external'], ['varied', true, true, 'local'],
+    ['asking', false, false, 'local'], ['curious', true, true, 'read'], ['ours', false, false, 'read'],
+    ['reader', false, false, 'read'], ['secretive', true, true, 'external'], ['varied', true, true, 'local'],
   ])
 })
 
@@ -228,7 +263,9 @@ test('clearing removes everything and returns the extensions to stop, dependents
 
 test('an invalid tool of a server rejects that tool only, and is named', () => {
   const server = { kind: 'mcp' as const, name: 'shop', address: 'shop', tools: new Map() }
-  const { descriptor } = sketchExtension({ id: 'mcp-shop', tools: { good: {}, bad: { inputSchema: { type: 'object', allOf: [{ $ref: '#' }] } }, fine: {} } })
+  const { descriptor } = sketchExtension({
+    id: 'mcp-shop', tools: { good: {}, bad: { inputSchema: { type: 'object', allOf: [{ $ref: '#' }] } }, fine: {} },
+  })
   const registry = createRegistry({})
   registry.register([{ ...descriptor, server }])
   expect(registry.list().map(({ name }) => name)).toEqual(['fine', 'good'])

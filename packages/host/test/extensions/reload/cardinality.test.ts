@@ -17,7 +17,8 @@ function crowdOf({ sandbox }: World): () => number {
 }
 
 const ALONE: readonly [string, ExtensionSketch][] = [
-  ['loaded', { loadedCardinality: 'one' }], ['loaded', { loadedCardinality: { kind: 'n', n: 1 } }], ['active', { activeCardinality: 'one' }],
+  ['loaded', { loadedCardinality: 'one' }], ['loaded', { loadedCardinality: { kind: 'n', n: 1 } }],
+  ['active', { activeCardinality: 'one' }],
 ]
 
 test.each(ALONE)('only one %s: the old one ends before the new one starts, and calls wait', async (_, alone) => {
@@ -48,7 +49,9 @@ test.each(ALONE)('only one %s: if the new one fails, the old one comes back', as
   await session.call({ id: 'a', ...echo })
   world.find({ extensions: [version(2, { ...alone, ...failing })] })
   expect((await world.host.reload()).changes).toMatchObject([{ result: 'failed', error: { code: 'LifecycleFailure' } }])
-  expect(await session.call({ id: 'b', ...echo })).toMatchObject({ data: 'v1', metadata: { origin: { version: '1.0.0' } } })
+  expect(await session.call({ id: 'b', ...echo })).toMatchObject({
+    data: 'v1', metadata: { origin: { version: '1.0.0' } },
+  })
   expect(crowd()).toBe(1)
   await world.host.close()
   expect(world.sandbox.alive).toEqual([])
@@ -79,7 +82,11 @@ test('two may be loaded: a third waits until one of them has ended', async () =>
   expect((await world.host.reload()).changes).toMatchObject([{ result: 'deferred', generation: 2 }])
   expect((await world.host.reload()).changes).toMatchObject([{ result: 'deferred' }])
   expect(await session.call({ id: 'b', ...echo })).toMatchObject({ data: 'v2' })
-  const reloaded = new Promise<void>((resolve) => { world.host.on((event) => { if (event.type === 'ExtensionReloaded') resolve() }) })
+  const reloaded = new Promise<void>((resolve) => {
+    world.host.on((event) => {
+      if (event.type === 'ExtensionReloaded') resolve()
+    })
+  })
   gate.resolve('v1')
   expect(await inFlight).toMatchObject({ data: 'v1' })
   await reloaded
@@ -93,7 +100,9 @@ test('an invalid change does not start, and the current one keeps running', asyn
   const session = await world.host.openSession(yolo)
   await session.call({ id: 'a', ...echo })
   world.find({ extensions: [version(2, { ...alone, dependsOn: ['gone'] })] })
-  expect((await world.host.reload()).changes).toMatchObject([{ result: 'failed', error: { code: 'DependencyMissing' } }])
+  expect((await world.host.reload()).changes).toMatchObject([
+    { result: 'failed', error: { code: 'DependencyMissing' } },
+  ])
   expect(await session.call({ id: 'b', ...echo })).toMatchObject({ data: 'v1' })
   expect(world.sandbox.requests).toHaveLength(1)
 })
@@ -101,8 +110,12 @@ test('an invalid change does not start, and the current one keeps running', asyn
 test('an exchange that waits for a call delays no other change', async () => {
   const alone: ExtensionSketch = { loadedCardinality: 'one' }
   const gate = Promise.withResolvers<string>()
-  const other = (number: number): ExtensionSketch => ({ id: 'other', version: `${number}.0.0`, tools: { other: { execute: () => `o${number}` } } })
-  const world = createWorld({ extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } }), other(1)] })
+  const other = (number: number): ExtensionSketch => ({
+    id: 'other', version: `${number}.0.0`, tools: { other: { execute: () => `o${number}` } },
+  })
+  const world = createWorld({
+    extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } }), other(1)],
+  })
   const session = await world.host.openSession(yolo)
   const inFlight = session.call({ id: 'a', ...echo })
   await flush()
@@ -121,7 +134,9 @@ test('a second change waits for an exchange: two are never loaded, and the last 
   const alone: ExtensionSketch = { loadedCardinality: 'one' }
   const gate = Promise.withResolvers<string>()
   const clock = new ManualClock()
-  const world = createWorld({ clock, extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise, timeoutMs: 60_000 } } })] })
+  const world = createWorld({
+    clock, extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise, timeoutMs: 60_000 } } })],
+  })
   const session = await world.host.openSession(yolo)
   const crowd = crowdOf(world)
   const inFlight = session.call({ id: 'a', ...echo })
@@ -146,7 +161,9 @@ test('a second change waits for an exchange: two are never loaded, and the last 
 test('an extension that waits in an exchange can be removed at once', async () => {
   const alone: ExtensionSketch = { loadedCardinality: 'one' }
   const gate = Promise.withResolvers<string>()
-  const world = createWorld({ clock: new ManualClock(), extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })] })
+  const world = createWorld({
+    clock: new ManualClock(), extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })],
+  })
   const session = await world.host.openSession(yolo)
   const inFlight = session.call({ id: 'a', ...echo })
   await flush()
@@ -154,8 +171,12 @@ test('an extension that waits in an exchange can be removed at once', async () =
   const exchanging = world.host.reload()
   await flush()
   await world.host.unregister('sample')
-  expect((await exchanging).changes).toMatchObject([{ result: 'failed', error: { message: 'The extension was unloaded.' } }])
-  expect(world.host.extensions().map(({ generation, availability }) => [generation, availability])).toEqual([[1, 'leaving']])
+  expect((await exchanging).changes).toMatchObject([
+    { result: 'failed', error: { message: 'The extension was unloaded.' } },
+  ])
+  expect(world.host.extensions().map(({ generation, availability }) => [generation, availability])).toEqual([
+    [1, 'leaving'],
+  ])
   expect(world.host.diagnostics).toEqual([])
   gate.resolve('v1')
   expect(await inFlight).toMatchObject({ data: 'v1' })
@@ -171,7 +192,9 @@ test('an extension reads its bytes before it waits in an exchange; if that fails
       if (isThere) return new Map<string, Uint8Array>()
       throw new BulkheadError('IntegrityFailed', 'Others are there.')
     }
-    const world = createWorld({ extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })] })
+    const world = createWorld({
+      extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })],
+    })
     const session = await world.host.openSession(yolo)
     const crowd = crowdOf(world)
     const inFlight = session.call({ id: 'a', ...echo })
@@ -193,7 +216,9 @@ test('an extension reads its bytes before it waits in an exchange; if that fails
 /** The first version, with a call that ends when the gate opens. */
 async function inTheMiddle(alone: (typeof ALONE)[number][1]) {
   const gate = Promise.withResolvers<string>()
-  const world = createWorld({ extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })] })
+  const world = createWorld({
+    extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })],
+  })
   const session = await world.host.openSession(yolo)
   const crowd = crowdOf(world)
   const inFlight = session.call({ id: 'a', ...echo })
@@ -201,19 +226,22 @@ async function inTheMiddle(alone: (typeof ALONE)[number][1]) {
   return { gate, world, session, crowd, inFlight }
 }
 
-test.each(ALONE)('only one %s: an extension that comes back waits until the removed one has ended', async (_, alone) => {
-  const { gate, world, session, crowd, inFlight } = await inTheMiddle(alone)
-  world.find({ extensions: [] })
-  expect((await world.host.reload()).changes).toMatchObject([{ result: 'removed' }])
-  world.find({ extensions: [version(2, alone)] })
-  expect((await world.host.reload()).changes).toMatchObject([{ result: 'deferred', generation: undefined }])
-  expect(verdictOf(await session.call({ id: 'b', ...echo }))).toBe('ToolNotRegistered')
-  gate.resolve('v1')
-  expect(await inFlight).toMatchObject({ data: 'v1' })
-  await flush()
-  expect(await session.call({ id: 'c', ...echo })).toMatchObject({ data: 'v2' })
-  expect(crowd()).toBe(1)
-})
+test.each(ALONE)(
+  'only one %s: an extension that comes back waits until the removed one has ended',
+  async (_, alone) => {
+    const { gate, world, session, crowd, inFlight } = await inTheMiddle(alone)
+    world.find({ extensions: [] })
+    expect((await world.host.reload()).changes).toMatchObject([{ result: 'removed' }])
+    world.find({ extensions: [version(2, alone)] })
+    expect((await world.host.reload()).changes).toMatchObject([{ result: 'deferred', generation: undefined }])
+    expect(verdictOf(await session.call({ id: 'b', ...echo }))).toBe('ToolNotRegistered')
+    gate.resolve('v1')
+    expect(await inFlight).toMatchObject({ data: 'v1' })
+    await flush()
+    expect(await session.call({ id: 'c', ...echo })).toMatchObject({ data: 'v2' })
+    expect(crowd()).toBe(1)
+  },
+)
 
 test.each(ALONE)('only one %s: a registered extension waits until the removed one has ended', async (_, alone) => {
   const { gate, world, session, crowd, inFlight } = await inTheMiddle(alone)

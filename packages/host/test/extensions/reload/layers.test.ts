@@ -13,8 +13,8 @@ const answer = async ({ host }: World) => {
   return outcome.type === 'output' ? outcome.data : outcome.error.code
 }
 const faulty = (more: Partial<Diagnostic> = {}): Diagnostic => ({
-  severity: 'error', stage: 'shape', code: 'ShapeInvalid', layer: 'global', extensionId: 'sample', location: '/layers/global/sample',
-  path: '/tools', message: 'm', cure: 'c', ...more,
+  severity: 'error', stage: 'shape', code: 'ShapeInvalid', layer: 'global', extensionId: 'sample',
+  location: '/layers/global/sample', path: '/tools', message: 'm', cure: 'c', ...more,
 })
 
 test('a new override takes over, and its removal restores the hidden tools, layer by layer', async () => {
@@ -38,7 +38,9 @@ test('a failed override leaves the lower layer running', async () => {
   const world = createWorld({ extensions: [named('global')] })
   await answer(world)
   world.find({ extensions: [named('global'), named('project', { phases: { init: () => { throw new Error('no') } } })] })
-  expect((await world.host.reload()).changes).toMatchObject([{ layer: 'project', result: 'failed', error: { code: 'LifecycleFailure' } }])
+  expect((await world.host.reload()).changes).toMatchObject([
+    { layer: 'project', result: 'failed', error: { code: 'LifecycleFailure' } },
+  ])
   expect(await answer(world)).toBe('global')
   expect(world.sandbox.alive).toHaveLength(1)
 })
@@ -50,30 +52,46 @@ test('a removed extension is stopped, dependents first, and its names are remove
   const session = await world.host.openSession(yolo)
   await session.call({ id: 'c', name: 'top', arguments: {} })
   world.find({ extensions: [{ id: 'top', dependsOn: ['sample'], tools: { top: {} } }] })
-  expect((await world.host.reload()).changes).toMatchObject([{ extension: 'sample', result: 'removed', generation: undefined }])
+  expect((await world.host.reload()).changes).toMatchObject([
+    { extension: 'sample', result: 'removed', generation: undefined },
+  ])
   await flush()
   expect(world.host.tools()).toEqual([])
   expect(world.host.diagnostics).toMatchObject([{ code: 'DependencyMissing', extensionId: 'top' }])
-  const ends = world.eventsOf('LifecycleStateChanged').filter(({ to }) => to === 'disposed').map(({ extensionId }) => extensionId)
+  const ends = world
+    .eventsOf('LifecycleStateChanged')
+    .filter(({ to }) => to === 'disposed')
+    .map(({ extensionId }) => extensionId)
   expect(ends).toEqual(['top', 'sample'])
 })
 
 test.each<[string, Diagnostic]>([
   ['its own', faulty()],
   ['of an unreadable manifest', faulty({ extensionId: null })],
-  ['of its whole layer', faulty({ extensionId: null, location: '/layers/global', stage: 'locate', code: 'PackageUnsafe' })],
+  [
+    'of its whole layer',
+    faulty({ extensionId: null, location: '/layers/global', stage: 'locate', code: 'PackageUnsafe' }),
+  ],
 ])('a faulty extension is not removed: the last good one keeps running with a diagnostic %s', async (_, diagnostic) => {
   const world = createWorld({ extensions: [named('global')] })
   expect(await answer(world)).toBe('global')
   world.find({ extensions: [], diagnostics: [diagnostic] })
-  expect((await world.host.reload()).changes).toMatchObject([{ result: 'failed', generation: 1, error: { code: diagnostic.code } }])
+  expect((await world.host.reload()).changes).toMatchObject([
+    { result: 'failed', generation: 1, error: { code: diagnostic.code } },
+  ])
   expect(await answer(world)).toBe('global')
   expect(world.host.diagnostics).toEqual([diagnostic])
 })
 
 test.each<[string, Partial<Parameters<World['find']>[0]>]>([
-  ['the layer is no longer trusted', { diagnostics: [faulty({ stage: 'trust' satisfies ValidationStage, code: 'ProjectTrustRequired' })] }],
-  ['the policy became another', { diagnostics: [faulty({ stage: 'signature' })], config: { policy: { signature: { global: 'require' } } } }],
+  [
+    'the layer is no longer trusted',
+    { diagnostics: [faulty({ stage: 'trust' satisfies ValidationStage, code: 'ProjectTrustRequired' })] },
+  ],
+  [
+    'the policy became another',
+    { diagnostics: [faulty({ stage: 'signature' })], config: { policy: { signature: { global: 'require' } } } },
+  ],
   ['it is only a warning', { diagnostics: [faulty({ severity: 'warning' })] }],
   ['somebody else is faulty', { diagnostics: [faulty({ extensionId: 'other', location: '/layers/global/other' })] }],
   ['it is switched off', { diagnostics: [faulty()], config: { extensions: { sample: { enabled: false } } } }],
@@ -89,14 +107,18 @@ test.each<[string, Partial<Parameters<World['find']>[0]>]>([
 
 test('a new configuration changes the extensions that it names', async () => {
   const other: ExtensionSketch = { id: 'other', tools: { other: {} } }
-  const configSchema = { type: 'object', additionalProperties: false, properties: { lang: { type: 'string' } } } as const
+  const configSchema = {
+    type: 'object', additionalProperties: false, properties: { lang: { type: 'string' } },
+  } as const
   const world = createWorld({ extensions: [named('global', { configSchema }), other] })
   await answer(world)
   world.find({ config: { extensions: { sample: { config: { lang: 'no' } } } } })
   expect((await world.host.reload()).changes).toMatchObject([{ extension: 'sample', result: 'reloaded' }])
   expect(world.compartment().request.config).toEqual({ lang: 'no' })
   world.find({ config: { extensions: { sample: { config: { lang: 5 } } } } })
-  expect((await world.host.reload()).changes).toMatchObject([{ result: 'failed', error: { code: 'ConfigSchemaViolation' } }])
+  expect((await world.host.reload()).changes).toMatchObject([
+    { result: 'failed', error: { code: 'ConfigSchemaViolation' } },
+  ])
   expect(await answer(world)).toBe('global')
   world.find({ config: { extensions: { sample: { enabled: false } }, tools: { other: { enabled: false } } } })
   expect((await world.host.reload()).changes).toMatchObject([{ extension: 'sample', result: 'removed' }])
@@ -105,7 +127,14 @@ test('a new configuration changes the extensions that it names', async () => {
 
 test('two changed extensions with a dependency are tried together', async () => {
   const pair = (number: number, fails = false): readonly ExtensionSketch[] => [
-    { id: 'base', version: `${number}.0.0`, tools: { base: {} }, phases: { init: () => { if (fails) throw new Error('no') } } },
+    {
+      id: 'base', version: `${number}.0.0`, tools: { base: {} },
+      phases: {
+        init: () => {
+          if (fails) throw new Error('no')
+        },
+      },
+    },
     { id: 'top', version: `${number}.0.0`, dependsOn: ['base'], tools: { top: {} } },
   ]
   const world = createWorld({ extensions: pair(1) })

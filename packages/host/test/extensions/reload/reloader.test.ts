@@ -32,7 +32,9 @@ test('a changed extension starts beside the running one and takes over, and the 
   expect(order).toEqual(['opened while 1 run'])
   expect(await callEcho()).toBe('v2')
   await flush()
-  expect(statesOf(world, 1)).toEqual(['initialising', 'loaded', 'activating', 'active', 'draining', 'inactive', 'disposed'])
+  expect(statesOf(world, 1)).toEqual([
+    'initialising', 'loaded', 'activating', 'active', 'draining', 'inactive', 'disposed',
+  ])
   expect(statesOf(world, 2)).toEqual(['initialising', 'loaded', 'activating', 'active'])
   expect(world.sandbox.alive).toHaveLength(1)
   expect(world.eventsOf('ExtensionReloaded')).toMatchObject([{ extensionId: 'sample', generation: 2 }])
@@ -48,7 +50,9 @@ test('a running call ends in its generation, while new calls go to the new one',
   world.find({ extensions: [version(2)] })
   await world.host.reload()
   expect(await session.call({ id: 'b', ...echo })).toMatchObject({ data: 'v2' })
-  expect(world.host.extensions().map(({ generation, availability, calls }) => ({ generation, availability, calls }))).toEqual([
+  expect(
+    world.host.extensions().map(({ generation, availability, calls }) => ({ generation, availability, calls })),
+  ).toEqual([
     { generation: 2, availability: 'offered', calls: 0 }, { generation: 1, availability: 'leaving', calls: 1 },
   ])
   gate.resolve('v1')
@@ -71,10 +75,41 @@ test('a call that waits for a person is bound to the version that the person see
 })
 
 const FAILURES: readonly [string, ExtensionSketch, string][] = [
-  ['cannot be opened', { readFiles: async () => { throw new Error('gone') } }, 'CompartmentStartFailed'],
-  ['fails in init', { phases: { init: () => { throw new Error('no') } } }, 'LifecycleFailure'],
-  ['fails in activate', { phases: { activate: () => { throw new Error('no') } } }, 'LifecycleFailure'],
-  ['cannot be compiled', { tools: { echo: { inputSchema: { type: 'object', properties: [] } } } }, 'ConfigSchemaInvalid'],
+  [
+    'cannot be opened',
+    {
+      readFiles: async () => {
+        throw new Error('gone')
+      },
+    },
+    'CompartmentStartFailed',
+  ],
+  [
+    'fails in init',
+    {
+      phases: {
+        init: () => {
+          throw new Error('no')
+        },
+      },
+    },
+    'LifecycleFailure',
+  ],
+  [
+    'fails in activate',
+    {
+      phases: {
+        activate: () => {
+          throw new Error('no')
+        },
+      },
+    },
+    'LifecycleFailure',
+  ],
+  [
+    'cannot be compiled', { tools: { echo: { inputSchema: { type: 'object', properties: [] } } } },
+    'ConfigSchemaInvalid',
+  ],
   ['depends on a missing extension', { dependsOn: ['gone'] }, 'DependencyMissing'],
 ]
 
@@ -148,8 +183,20 @@ test('a smoke check that does not end fails', async () => {
 test('an extension that crashes right after activation does not take over', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const { callEcho } = await running(world)
-  world.find({ extensions: [version(2, { phases: { activate: () => { queueMicrotask(() => world.compartment().crash()) } } })] })
-  expect((await world.host.reload()).changes).toMatchObject([{ result: 'failed', error: { code: 'CompartmentCrashed' } }])
+  world.find({
+    extensions: [
+      version(2, {
+        phases: {
+          activate: () => {
+            queueMicrotask(() => world.compartment().crash())
+          },
+        },
+      }),
+    ],
+  })
+  expect((await world.host.reload()).changes).toMatchObject([
+    { result: 'failed', error: { code: 'CompartmentCrashed' } },
+  ])
   expect(await callEcho()).toBe('v1')
 })
 
@@ -175,16 +222,22 @@ test('an extension that is never reloaded keeps running and is reported as refus
   const world = createWorld({ extensions: [version(1, { reloadBehavior: 'never' })] })
   const { callEcho } = await running(world)
   world.find({ extensions: [version(2, { reloadBehavior: 'never' })] })
-  expect((await world.host.reload()).changes).toMatchObject([{ result: 'refused', generation: 1, error: { code: 'ReloadRefused' } }])
+  expect((await world.host.reload()).changes).toMatchObject([
+    { result: 'refused', generation: 1, error: { code: 'ReloadRefused' } },
+  ])
   expect(await callEcho()).toBe('v1')
-  expect(world.eventsOf('ExtensionReloadRefused')).toMatchObject([{ extensionId: 'sample', reason: expect.stringContaining('never') }])
+  expect(world.eventsOf('ExtensionReloadRefused')).toMatchObject([
+    { extensionId: 'sample', reason: expect.stringContaining('never') },
+  ])
   expect(world.host.diagnostics).toMatchObject([{ code: 'ReloadRefused' }])
 })
 
 test('a reload by name restarts an unchanged extension; an unknown name is an error', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const { callEcho } = await running(world)
-  expect((await world.host.reload({ extensions: ['sample'] })).changes).toMatchObject([{ result: 'reloaded', generation: 2 }])
+  expect((await world.host.reload({ extensions: ['sample'] })).changes).toMatchObject([
+    { result: 'reloaded', generation: 2 },
+  ])
   expect(await callEcho()).toBe('v1')
   expect(world.sandbox.requests).toHaveLength(2)
   await expect(world.host.reload({ extensions: ['sampel'] })).rejects.toMatchObject({ code: 'ExtensionNotFound' })

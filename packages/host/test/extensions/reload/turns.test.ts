@@ -6,7 +6,8 @@ import { createWorld, type ExtensionSketch, type World } from '../../twin/world.
 
 const yolo = { mode: 'yolo' } as const
 const version = (number: number, more: ExtensionSketch = {}): ExtensionSketch => ({
-  version: `${number}.0.0`, tools: { echo: { description: `Version ${number}.`, execute: () => `v${number}` } }, ...more,
+  version: `${number}.0.0`, tools: { echo: { description: `Version ${number}.`, execute: () => `v${number}` } },
+  ...more,
 })
 const resultOf = async (session: Session) => {
   const outcome = await session.call({ id: 'c', name: 'echo', arguments: {} })

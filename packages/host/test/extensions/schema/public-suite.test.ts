@@ -24,7 +24,9 @@ function checkOf(group: SuiteGroup): SchemaCheck | undefined {
 }
 
 const wrongOf = (group: SuiteGroup, check: SchemaCheck) =>
-  group.tests.filter(({ data, valid }) => (check(data) === undefined) !== valid).map(({ description }) => `${group.name}: ${description}`)
+  group.tests
+    .filter(({ data, valid }) => (check(data) === undefined) !== valid)
+    .map(({ description }) => `${group.name}: ${description}`)
 
 describe('the required files of the public JSON-Schema-Test-Suite', needs('public test data'), () => {
   test('are whole', () => {

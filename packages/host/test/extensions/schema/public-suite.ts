@@ -14,16 +14,28 @@ type Draft = 'draft2020-12' | 'draft7'
 const readJson = (path: string): Json => JSON.parse(readFileSync(path, 'utf8')) as Json
 
 export function groupsOf(suite: string, draft: Draft): readonly SuiteGroup[] {
-  return readdirSync(join(suite, draft)).toSorted().flatMap((file) =>
-    (readJson(join(suite, draft, file)) as unknown as readonly (SuiteGroup & { readonly description: string })[])
-      .map(({ description, ...group }) => ({ ...group, name: `${draft}/${file}: ${description}`, schema: inDraft(group.schema, draft) })))
+  return readdirSync(join(suite, draft))
+    .toSorted()
+    .flatMap((file) =>
+      (readJson(join(suite, draft, file)) as unknown as readonly (SuiteGroup & { readonly description: string })[]).map(
+        ({ description, ...group }) => ({
+          ...group, name: `${draft}/${file}: ${description}`, schema: inDraft(group.schema, draft),
+        }),
+      ),
+    )
 }
 
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
-const inDraft = (schema: Json, draft: Draft): Json => draft === 'draft7' && isJsonObject(schema) ? { $schema: DRAFT_07, ...schema } : schema
+const inDraft = (schema: Json, draft: Draft): Json =>
+  draft === 'draft7' && isJsonObject(schema) ? { $schema: DRAFT_07, ...schema } : schema
 
 const resolve = createRequire(import.meta.resolve('@bulkhead/contract'))
-const META_2020 = ['schema', ...['core', 'applicator', 'unevaluated', 'validation', 'meta-data', 'format-annotation', 'content'].map((part) => `meta/${part}`)]
+const META_2020 = [
+  'schema',
+  ...['core', 'applicator', 'unevaluated', 'validation', 'meta-data', 'format-annotation', 'content'].map(
+    (part) => `meta/${part}`,
+  ),
+]
 
 /**
  * The other schemas that the suite refers to, by their addresses: its `remotes`, and the meta-schemas. Left out are
@@ -63,5 +75,7 @@ export function bundled(suite: string, { schema, name }: SuiteGroup, withMeta: b
   })
   const definitions = { ...schema[keyword] as JsonObject | undefined, ...Object.fromEntries(others) }
   // In draft-07 nothing counts beside a reference.
-  return draft === 'draft7' && '$ref' in schema ? { $schema: DRAFT_07, allOf: [schema], definitions } : { ...schema, [keyword]: definitions }
+  return draft === 'draft7' && '$ref' in schema
+    ? { $schema: DRAFT_07, allOf: [schema], definitions }
+    : { ...schema, [keyword]: definitions }
 }

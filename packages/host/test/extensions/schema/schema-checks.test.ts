@@ -16,7 +16,8 @@ test('a fault names the path, the keyword and the requirement', () => {
   const check = new Validators().compile({
     type: 'object', additionalProperties: false, required: ['city'],
     properties: {
-      city: { type: 'string', minLength: 2 }, unit: { enum: ['C', 'F'] }, tags: { type: 'array', items: { type: 'string' } },
+      city: { type: 'string', minLength: 2 }, unit: { enum: ['C', 'F'] },
+      tags: { type: 'array', items: { type: 'string' } },
     },
   })
   const faults: readonly (readonly [Json, object | undefined])[] = [
@@ -27,10 +28,15 @@ test('a fault names the path, the keyword and the requirement', () => {
       { city: 'Oslo', unit: 'K' },
       { path: '/unit', keyword: 'enum', message: 'must be equal to one of the allowed values ["C","F"]' },
     ],
-    [{ city: 'Oslo', tags: ['a', 2] }, { path: '/tags/1', keyword: 'type', message: 'must be string' }],
+    [
+      { city: 'Oslo', tags: ['a', 2] }, { path: '/tags/1', keyword: 'type', message: 'must be string' },
+    ],
     [
       { city: 'Oslo', more: 1 },
-      { path: '', keyword: 'additionalProperties', message: 'must NOT have additional properties ("more")', member: 'more' },
+      {
+        path: '', keyword: 'additionalProperties', message: 'must NOT have additional properties ("more")',
+        member: 'more',
+      },
     ],
   ]
   for (const [value, fault] of faults) expect(check(value)).toEqual(fault)
@@ -49,7 +55,9 @@ test('schemas are isolated from each other', () => {
   validators.compile(shared)
   expect(codeOf(() => validators.compile({ ...shared, title: 'another with that id' }))).toBe('compiled')
   expect(
-    codeOf(() => validators.compile({ type: 'object', properties: { a: { $ref: 'https://example.com/shared#/$defs/word' } } })),
+    codeOf(() =>
+      validators.compile({ type: 'object', properties: { a: { $ref: 'https://example.com/shared#/$defs/word' } } }),
+    ),
   ).toBe('ConfigSchemaInvalid')
 })
 
@@ -67,11 +75,17 @@ test.each<[string, JsonObject, Json]>([
   ['a required name without a schema of its own', { type: 'object', required: ['a'] }, { a: 1 }],
   ['an open tuple', { type: 'array', prefixItems: [{ type: 'string' }] }, ['a', 2]],
   ['a reference to itself', { type: 'object', properties: { next: { $ref: '#' } } }, { next: { next: {} } }],
-  ['a keyword that no version has', { type: 'object', 'x-order': ['a'], $async: true }, {}],
+  ['a keyword that no version has', { 'type': 'object', 'x-order': ['a'], '$async': true }, {}],
   ['a format, which is a remark', { type: 'string', format: 'date' }, 'tomorrow'],
   ['a keyword of another type', { type: 'string', uniqueItems: true }, 'a'],
-  ['properties that patterns mean too', { properties: { ab: { type: 'string' } }, patternProperties: { '^a': { minLength: 1 } } }, { ab: 'x' }],
-  ['draft-07', { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }], additionalItems: false }, ['a']],
+  [
+    'properties that patterns mean too',
+    { properties: { ab: { type: 'string' } }, patternProperties: { '^a': { minLength: 1 } } }, { ab: 'x' },
+  ],
+  [
+    'draft-07',
+    { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }], additionalItems: false }, ['a'],
+  ],
   ['a number that is no multiple in binary', { multipleOf: 0.01 }, 19.99],
   ['a property that every object inherits', { properties: { toString: { type: 'string' } } }, {}],
 ])('%s is valid and accepted', (_, schema, value) => {
@@ -81,10 +95,19 @@ test.each<[string, JsonObject, Json]>([
 test.each<[string, JsonObject, Json]>([
   ['an inherited property', { type: 'object', required: ['constructor'] }, {}],
   ['a number that is no multiple', { multipleOf: 0.01 }, 19.999],
-  ['an item too many in draft-07', { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }], additionalItems: false }, ['a', 1]],
-  ['a property that only the branch not taken knows', {
-    if: { required: ['kind'], properties: { kind: { const: 'a' } } }, else: { properties: { other: true } }, unevaluatedProperties: false,
-  }, { kind: 'a', other: 1 }],
+  [
+    'an item too many in draft-07',
+    { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }], additionalItems: false },
+    ['a', 1],
+  ],
+  [
+    'a property that only the branch not taken knows',
+    {
+      if: { required: ['kind'], properties: { kind: { const: 'a' } } }, else: { properties: { other: true } },
+      unevaluatedProperties: false,
+    },
+    { kind: 'a', other: 1 },
+  ],
 ])('%s does not satisfy the schema', (_, schema, value) => {
   expect(new Validators().compile(schema)(value)).toBeDefined()
 })
@@ -108,7 +131,9 @@ const MANY = Array.from({ length: 20_000 }, (_, at) => ({ at, kind: 'a' }))
 /** Letters a and b without a period: the engine caches repeated input. */
 function withoutPeriod(length: number): string {
   let state = 1
-  return Array.from({ length }, () => ((state = (state * 1_103_515_245 + 12_345) & 0x7fff_ffff) & 0x1_0000) === 0 ? 'a' : 'b').join('')
+  return Array.from({ length }, () =>
+    ((state = (state * 1_103_515_245 + 12_345) & 0x7fff_ffff) & 0x1_0000) === 0 ? 'a' : 'b',
+  ).join('')
 }
 
 test('a schema and a value that are slow together do not block the host, and are a fault', () => {

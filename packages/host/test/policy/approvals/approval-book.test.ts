@@ -14,19 +14,22 @@ describe('an approval', () => {
     const [approval, ...more] = await setting.approvals.list()
     expect(more).toEqual([])
     expect(approval).toEqual({
-      id: expect.stringMatching(/^[0-9a-f]{12}$/), scope: 'project', status: 'standing', ended: null, tool: 'echo', approvalKey: 'Oslo',
+      id: expect.stringMatching(/^[0-9a-f]{12}$/), scope: 'project', status: 'standing', ended: null, tool: 'echo',
+      approvalKey: 'Oslo',
       covers: 'every call with the key "Oslo"',
       origin: { layer: 'global', extension: 'sample', version: '1.0.0', digest: expect.any(String) },
       digests: { package: expect.any(String), tool: expect.any(String), capability: expect.any(String) },
-      workspace: '/work space', sessionId: session.id, grantedAt: START, grantedBy: 'person', expiresAt: '2026-01-31T00:00:00.000Z',
-      uses: 2, lastUsedAt: '2026-01-01T00:00:01.000Z', answers: ['the mode'],
+      workspace: '/work space', sessionId: session.id, grantedAt: START, grantedBy: 'person',
+      expiresAt: '2026-01-31T00:00:00.000Z', uses: 2, lastUsedAt: '2026-01-01T00:00:01.000Z', answers: ['the mode'],
     })
     expect(session.approvals()).toEqual([approval])
   })
 
   test('names the person who answered, if known', async () => {
     const { world } = createSetting()
-    const session = await world.host.openSession({ approver: { approve: async () => ({ decision: 'session', by: 'Ada' }) } })
+    const session = await world.host.openSession({
+      approver: { approve: async () => ({ decision: 'session', by: 'Ada' }) },
+    })
     await call(session)
     expect(session.approvals()).toMatchObject([{ scope: 'session', grantedBy: 'Ada', expiresAt: null }])
   })
@@ -38,9 +41,12 @@ describe('an approval', () => {
     const { session: second } = await opened(setting, 'project')
     await call(second)
     await call(second, 'Oslo', 'other')
-    const elsewhere = createWorld({ extensions: EXTENSIONS, clock: setting.clock, store: setting.store, workspace: '/elsewhere' })
+    const elsewhere = createWorld({
+      extensions: EXTENSIONS, clock: setting.clock, store: setting.store, workspace: '/elsewhere',
+    })
     await call((await opened({ world: elsewhere }, 'project')).session)
-    const count = async (...filter: Parameters<typeof setting.approvals.list>) => (await setting.approvals.list(...filter)).length
+    const count = async (...filter: Parameters<typeof setting.approvals.list>) =>
+      (await setting.approvals.list(...filter)).length
     expect(await count()).toBe(3)
     expect(await count({ tool: 'echo' })).toBe(2)
     expect(await count({ session: session.id })).toBe(1)
@@ -85,7 +91,9 @@ describe('revoking', () => {
     const { session } = await opened(setting, 'project')
     for (const city of ['Oslo', 'Bergen']) await call(session, city)
     await call(session, 'Oslo', 'other')
-    expect((await setting.approvals.revoke({ tool: 'echo' })).map(({ approvalKey }) => approvalKey).toSorted()).toEqual(['Bergen', 'Oslo'])
+    expect((await setting.approvals.revoke({ tool: 'echo' })).map(({ approvalKey }) => approvalKey).toSorted()).toEqual(
+      ['Bergen', 'Oslo'],
+    )
     expect(session.approvals()).toMatchObject([{ tool: 'other' }])
     expect(await setting.approvals.revoke({ tool: 'echo' })).toEqual([])
   })
@@ -122,7 +130,9 @@ describe('revoking', () => {
     const { session, asked } = await opened({ world: next }, 'once')
     await call(session)
     expect(asked()).toBe(1)
-    expect(await next.host.approvals.list({ ended: true })).toMatchObject([{ status: 'revoked', uses: 0, ended: { by: 'Ada' } }])
+    expect(await next.host.approvals.list({ ended: true })).toMatchObject([
+      { status: 'revoked', uses: 0, ended: { by: 'Ada' } },
+    ])
   })
 
   test('by id works across projects, once, and keeps a newer grant', async () => {
@@ -130,10 +140,14 @@ describe('revoking', () => {
     const { session } = await opened(setting, 'project')
     await call(session)
     await setting.world.host.flush()
-    const elsewhere = createWorld({ extensions: EXTENSIONS, clock: setting.clock, store: setting.store, workspace: '/elsewhere' }).host.approvals
+    const elsewhere = createWorld({
+      extensions: EXTENSIONS, clock: setting.clock, store: setting.store, workspace: '/elsewhere',
+    }).host.approvals
     const [approval] = await setting.approvals.list()
     expect(await elsewhere.list()).toEqual([])
-    expect(await elsewhere.revoke(approval!.id, 'Ada')).toMatchObject([{ id: approval!.id, status: 'revoked', ended: { by: 'Ada' } }])
+    expect(await elsewhere.revoke(approval!.id, 'Ada')).toMatchObject([
+      { id: approval!.id, status: 'revoked', ended: { by: 'Ada' } },
+    ])
     await expect(elsewhere.revoke(approval!.id, 'Eve')).rejects.toMatchObject({ code: 'NotFound' })
     expect(await setting.approvals.list({ ended: true })).toMatchObject([{ ended: { by: 'Ada' } }])
     expect(setting.world.eventsOf('ApprovalRevoked')).toEqual([])
@@ -201,7 +215,9 @@ test('uses that the store could not save are saved later', async () => {
   await setting.clock.advance(1)
   await call(session)
   await setting.world.host.flush()
-  expect(await setting.approvals.list()).toMatchObject([{ uses: 2, lastUsedAt: new Date(setting.clock.now()).toISOString() }])
+  expect(await setting.approvals.list()).toMatchObject([
+    { uses: 2, lastUsedAt: new Date(setting.clock.now()).toISOString() },
+  ])
 })
 
 test('uses of other hosts are visible after the next read, and the last use is the latest one', async () => {

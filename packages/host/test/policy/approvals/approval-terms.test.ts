@@ -14,13 +14,17 @@ test('a project approval expires after 30 days, and this is reported once', asyn
   expect(asked()).toBe(1)
   await setting.clock.advance(1)
   expect(await setting.approvals.list()).toEqual([])
-  expect(await setting.approvals.list({ ended: true })).toMatchObject([{ status: 'expired', ended: { how: 'expired' }, uses: 1 }])
+  expect(await setting.approvals.list({ ended: true })).toMatchObject([
+    { status: 'expired', ended: { how: 'expired' }, uses: 1 },
+  ])
   const { session: other, asked: askedOther } = await opened(setting, 'once')
   await call(other)
   await call(other)
   expect(askedOther()).toBe(2)
   await setting.world.host.flush()
-  expect(setting.world.eventsOf('ApprovalExpired')).toMatchObject([{ scope: 'project', tool: 'echo', approvalKey: 'Oslo' }])
+  expect(setting.world.eventsOf('ApprovalExpired')).toMatchObject([
+    { scope: 'project', tool: 'echo', approvalKey: 'Oslo' },
+  ])
 })
 
 test('a new grant has a new term, and its uses start at zero', async () => {
@@ -92,7 +96,9 @@ describe('approvals for a project are off until they are enabled', () => {
     const setting = createSetting({ layers: [on], sessionsOnly: true })
     await call((await opened(setting, 'project')).session)
     await setting.world.host.flush()
-    const later = createWorld({ extensions: EXTENSIONS, clock: setting.clock, store: setting.store, sessionsOnly: true })
+    const later = createWorld({
+      extensions: EXTENSIONS, clock: setting.clock, store: setting.store, sessionsOnly: true,
+    })
     const { session, asked } = await opened({ world: later }, 'once')
     const { chain } = await session.explain({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })
     await call(session)
@@ -116,26 +122,31 @@ test('a session approval expires after the configured minutes', async () => {
   expect(setting.world.eventsOf('ApprovalExpired')).toMatchObject([{ scope: 'session' }])
 })
 
-test.each(['session', 'project'] as const)('an approval for the %s does not last longer if the clock is set back', async (scope) => {
-  const clock = new class extends ManualClock {
-    setBackMs = 0
-    override now(): number {
-      return super.now() - this.setBackMs
-    }
-  }()
-  const setting = createSetting({ clock, layers: [layer('global', { sessionMinutes: 10 })] })
-  const { session, asked } = await opened(setting, scope)
-  await call(session)
-  clock.setBackMs = 5_000
-  await call(session)
-  expect(asked()).toBe(1)
-  clock.setBackMs = DAY_MS
-  expect(await session.explain({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })).toMatchObject({ decision: 'ask' })
-  await call(session)
-  expect(asked()).toBe(2)
-  await call(session)
-  expect(asked()).toBe(2)
-})
+test.each(['session', 'project'] as const)(
+  'an approval for the %s does not last longer if the clock is set back',
+  async (scope) => {
+    const clock = new (class extends ManualClock {
+      setBackMs = 0
+      override now(): number {
+        return super.now() - this.setBackMs
+      }
+    })()
+    const setting = createSetting({ clock, layers: [layer('global', { sessionMinutes: 10 })] })
+    const { session, asked } = await opened(setting, scope)
+    await call(session)
+    clock.setBackMs = 5_000
+    await call(session)
+    expect(asked()).toBe(1)
+    clock.setBackMs = DAY_MS
+    expect(await session.explain({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })).toMatchObject({
+      decision: 'ask',
+    })
+    await call(session)
+    expect(asked()).toBe(2)
+    await call(session)
+    expect(asked()).toBe(2)
+  },
+)
 
 test('approvals that ended long ago are deleted', async () => {
   const setting = createSetting()

@@ -28,7 +28,8 @@ test('explain shows that an approval expired, or who revoked it, if that is why 
   await call(session)
   await setting.clock.advance(32 * DAY_MS)
   expect(await explained(session)).toMatchObject({
-    decision: 'ask', approvals: [], reasons: [expect.stringMatching(/^the project approval \w+ of the key "Oslo" expired 2 days ago, after 0 uses$/)],
+    decision: 'ask', approvals: [],
+    reasons: [expect.stringMatching(/^the project approval \w+ of the key "Oslo" expired 2 days ago, after 0 uses$/)],
   })
   const { session: second } = await opened(setting, 'session')
   await call(second)

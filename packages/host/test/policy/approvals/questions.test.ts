@@ -11,7 +11,8 @@ const cautious: CallCheck = function cautious() {
 const ASKERS: readonly (readonly [string, SessionOptions])[] = [
   ['a rule', { rules: [asking()] }], ['a watchdog', { watchdog: cautious }], ['a guard', { guards: [cautious] }],
 ]
-const worldOf = (config: ConfigFile = {}, store?: World['store']): World => createWorld({ config, ...(store && { store }), extensions: [{ tools: { echo: { approvalKey: '{city}' } } }] })
+const worldOf = (config: ConfigFile = {}, store?: World['store']): World =>
+  createWorld({ config, ...(store && { store }), extensions: [{ tools: { echo: { approvalKey: '{city}' } } }] })
 const CALL = { id: 'c', name: 'echo', arguments: { city: 'Oslo' } }
 
 /** How often a person is asked about a call in a new session with these options. */
@@ -21,17 +22,23 @@ async function asked(world: World, options: SessionOptions, args: object = CALL.
   const explained = await session.explain({ ...CALL, arguments: args as typeof CALL.arguments })
   expect(verdictOf(await session.call({ ...CALL, arguments: args as typeof CALL.arguments }))).toBe('output')
   expect(explained.decision).toBe(approver.asked.length === 0 ? 'allow' : 'ask')
-  return { count: approver.asked.length, reasons: approver.asked[0]?.reasons, words: approver.asked[0]?.answers.map(({ words }) => words), explained }
+  return {
+    count: approver.asked.length, reasons: approver.asked[0]?.reasons,
+    words: approver.asked[0]?.answers.map(({ words }) => words), explained,
+  }
 }
 
 describe.each(ASKERS)('%s that asks', (_, options) => {
-  test.each(['ask', 'allowlist', 'yolo'] as const)('is a question in mode %s, and a deny without a person', async (mode) => {
-    const world = worldOf({ allowlist: ['echo'] })
-    const session = await world.host.openSession({ mode, ...options })
-    expect(await session.explain(CALL)).toMatchObject({ decision: 'deny', code: 'ApprovalDenied' })
-    expect(verdictOf(await session.call(CALL))).toBe('ApprovalDenied')
-    expect((await asked(world, { mode, ...options })).count).toBe(1)
-  })
+  test.each(['ask', 'allowlist', 'yolo'] as const)(
+    'is a question in mode %s, and a deny without a person',
+    async (mode) => {
+      const world = worldOf({ allowlist: ['echo'] })
+      const session = await world.host.openSession({ mode, ...options })
+      expect(await session.explain(CALL)).toMatchObject({ decision: 'deny', code: 'ApprovalDenied' })
+      expect(verdictOf(await session.call(CALL))).toBe('ApprovalDenied')
+      expect((await asked(world, { mode, ...options })).count).toBe(1)
+    },
+  )
 
   test('is the only reason in a mode that answers itself', async () => {
     const { reasons } = await asked(worldOf(), { mode: 'yolo', ...options })
@@ -44,11 +51,15 @@ describe.each(ASKERS)('%s that asks', (_, options) => {
     expect((await asked(world, {})).count).toBe(0)
     const first = await asked(world, options)
     expect(first.count).toBe(1)
-    expect(first.explained.chain.map(({ reason }) => reason).join()).toMatch(/approval \w+ of the key answers the mode, and something else asks/)
+    expect(first.explained.chain.map(({ reason }) => reason).join()).toMatch(
+      /approval \w+ of the key answers the mode, and something else asks/,
+    )
     const again = await asked(world, options)
     expect(again.count).toBe(0)
     expect(again.explained.approvals[0]?.answers).toHaveLength(2)
-    expect(again.explained.chain.at(-1)?.reason).toMatch(/which answers the mode, (?:the embedder rule "echo \*"|(?:watchdog|guard) cautious for the same arguments)/)
+    expect(again.explained.chain.at(-1)?.reason).toMatch(
+      /which answers the mode, (?:the embedder rule "echo \*"|(?:watchdog|guard) cautious for the same arguments)/,
+    )
     expect((await asked(world, {})).count).toBe(0)
   })
 })
@@ -65,7 +76,9 @@ test('a changed or a further rule asks again', async () => {
 test('a watchdog asks again about other arguments', async () => {
   const world = worldOf()
   const { words } = await asked(world, { mode: 'yolo', watchdog: cautious })
-  expect(words).toEqual(['this call', 'the same call in this session', 'the same call in every session of this project'])
+  expect(words).toEqual([
+    'this call', 'the same call in this session', 'the same call in every session of this project',
+  ])
   await asked(world, { watchdog: cautious })
   expect((await asked(world, { watchdog: cautious }, { city: 'Oslo', days: 2 })).count).toBe(1)
   expect((await asked(world, { watchdog: cautious })).count).toBe(0)
@@ -95,6 +108,8 @@ test('an approval of an earlier version answers the mode only', async () => {
 test('the machine may ask', async () => {
   const layers = [{ layer: 'machine' as const, location: 'policy.json', config: { rules: [asking()] } }]
   const world = createWorld({ layers, extensions: [{ tools: { echo: { approvalKey: '{city}' } } }] })
-  const session = await world.host.openSession({ mode: 'yolo', rules: [{ permission: 'echo', pattern: 'Oslo', action: 'allow' }] })
+  const session = await world.host.openSession({
+    mode: 'yolo', rules: [{ permission: 'echo', pattern: 'Oslo', action: 'allow' }],
+  })
   expect(verdictOf(await session.call(CALL))).toBe('ApprovalDenied')
 })

@@ -9,7 +9,9 @@ const TOOL: ToolSketch = { approvalKey: '{city}' }
 const APPROVED: ExtensionSketch = { tools: { echo: TOOL } }
 
 /** Approves for the project in one host, then calls in another with the same store. Returns whether that asks again. */
-async function askedAgain(later: ExtensionSketch, options: { city?: string; workspace?: string } = {}): Promise<boolean> {
+async function askedAgain(
+  later: ExtensionSketch, options: { city?: string; workspace?: string } = {},
+): Promise<boolean> {
   const store = new MemoryStore()
   const first = await createWorld({ store, extensions: [APPROVED] }).host.openSession({
     approver: new ScriptedApprover('project'),
@@ -20,7 +22,9 @@ async function askedAgain(later: ExtensionSketch, options: { city?: string; work
   const session = await createWorld({
     store, extensions: [later], ...(options.workspace ? { workspace: options.workspace } : {}),
   }).host.openSession({ approver })
-  expect(verdictOf(await session.call({ id: 'c2', name: 'echo', arguments: { city: options.city ?? 'Oslo' } }))).toBe('output')
+  expect(verdictOf(await session.call({ id: 'c2', name: 'echo', arguments: { city: options.city ?? 'Oslo' } }))).toBe(
+    'output',
+  )
   return approver.asked.length > 0
 }
 
@@ -66,11 +70,12 @@ test('"once" covers one call; "session" covers this session', async () => {
 test('an approval answers gate, floor and rules, and a watchdog only if it was given to that', async () => {
   const approver = new ScriptedApprover('session')
   let suspicious = false
-  const session = await createWorld({ extensions: [{ tools: { echo: { ...TOOL, mode: 'local' } } }] }).host.openSession({
-    approver, rules: [
-      { permission: 'echo', pattern: '*', action: 'ask' },
-    ], watchdog: () => suspicious ? { action: 'ask', reason: 'odd' } : undefined,
-  })
+  const session = await createWorld({ extensions: [{ tools: { echo: { ...TOOL, mode: 'local' } } }] }).host.openSession(
+    {
+      approver, rules: [{ permission: 'echo', pattern: '*', action: 'ask' }],
+      watchdog: () => (suspicious ? { action: 'ask', reason: 'odd' } : undefined),
+    },
+  )
   const call = () => session.call({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })
   await call()
   await call()
@@ -91,7 +96,10 @@ test('a store that fails leads to a question, grants nothing, and is reported', 
   await flush()
   expect(approver.asked).toHaveLength(1)
   expect(
-    world.eventsOf('SuppressedError').map(({ source }) => source).filter((source) => source.includes('project approval')),
+    world
+      .eventsOf('SuppressedError')
+      .map(({ source }) => source)
+      .filter((source) => source.includes('project approval')),
   ).toEqual(['reading project approvals', 'keeping project approvals'])
   // It was approved for this session only.
   await session.call({ id: 'c2', name: 'echo', arguments: { city: 'Oslo' } })
@@ -116,14 +124,18 @@ test('a store that fails later allows no call by approval until it answers again
     asked.push(later.asked.length)
   }
   expect(asked).toEqual([0, 1, 2, 2])
-  expect(world.eventsOf('SuppressedError').filter(({ source }) => source === 'reading project approvals')).toHaveLength(1)
+  expect(world.eventsOf('SuppressedError').filter(({ source }) => source === 'reading project approvals')).toHaveLength(
+    1,
+  )
 })
 
 test('a rejected call stays rejected when another call gets an "always" in the same tick', async () => {
   const world = createWorld({ extensions: [APPROVED] })
   const people = [new ScriptedApprover(), new ScriptedApprover()] as const
   const [first, second] = await Promise.all(people.map((approver) => world.host.openSession({ approver })))
-  const outcomes = [first!, second!].map((session) => session.call({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } }))
+  const outcomes = [first!, second!].map((session) =>
+    session.call({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } }),
+  )
   await flush()
   people[1].answer('reject', 'not now')
   people[0].answer('project')
@@ -134,7 +146,8 @@ test('an "always" for the project withdraws the same question elsewhere', async 
   const world = createWorld({ extensions: [APPROVED] })
   const people = [new ScriptedApprover(), new ScriptedApprover()] as const
   const [first, second] = await Promise.all(people.map((approver) => world.host.openSession({ approver })))
-  const call = (city: string) => [first!, second!].map((session) => session.call({ id: 'c', name: 'echo', arguments: { city } }))
+  const call = (city: string) =>
+    [first!, second!].map((session) => session.call({ id: 'c', name: 'echo', arguments: { city } }))
   const outcomes = call('Oslo')
   await flush()
   people[0].answer('project')

@@ -24,4 +24,5 @@ export async function opened({ world }: { readonly world: World }, decision: 'on
   return { session: await world.host.openSession({ approver }), asked: () => approver.asked.length }
 }
 
-export const call = (session: Session, city = 'Oslo', name = 'echo') => session.call({ id: 'c', name, arguments: { city } })
+export const call = (session: Session, city = 'Oslo', name = 'echo') =>
+  session.call({ id: 'c', name, arguments: { city } })

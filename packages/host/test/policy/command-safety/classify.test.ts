@@ -40,9 +40,9 @@ test('there are at least 25 patterns with unique ids, and vectors for each of th
 test('everyday commands are safe', () => {
   const daily = [
     'ls -la', 'npm ci && npm test', 'git add -A && git commit -m "remove rm -rf / from docs"', 'git push origin HEAD',
-    'cat src/index.ts | head -50', 'grep -rn "shutdown" src', 'docker compose up -d', 'make clean', 'python3 -m venv .venv',
-    'curl -s https://api.example.com | jq .items', 'find . -name "*.ts" | xargs wc -l', 'ssh me@host uptime', 'rm -rf dist node_modules',
-    'for f in *.md; do echo "$f"; done', 'tsc --noEmit',
+    'cat src/index.ts | head -50', 'grep -rn "shutdown" src', 'docker compose up -d', 'make clean',
+    'python3 -m venv .venv', 'curl -s https://api.example.com | jq .items', 'find . -name "*.ts" | xargs wc -l',
+    'ssh me@host uptime', 'rm -rf dist node_modules', 'for f in *.md; do echo "$f"; done', 'tsc --noEmit',
     'kubectl get pods -A', 'sed -i s/a/b/ x.txt', 'chmod +x run.sh',
   ]
   expect(daily.filter((text) => classify(text).severity !== 'safe')).toEqual([])
@@ -65,7 +65,9 @@ test('a long text is classified as a short one', () => {
 })
 
 test('a command that nearly matches everywhere is classified in linear time', () => {
-  const hostile = ['rm -r '.repeat(30_000), `git push ${'-x '.repeat(60_000)}`, ':(){ '.repeat(30_000), 'curl | '.repeat(25_000)]
+  const hostile = [
+    'rm -r '.repeat(30_000), `git push ${'-x '.repeat(60_000)}`, ':(){ '.repeat(30_000), 'curl | '.repeat(25_000),
+  ]
   for (const text of hostile) expect(classify(text).severity).toMatch(/^(?:safe|warning|critical)$/)
 })
 

@@ -11,8 +11,9 @@ const TRUST: InteractionRequest = { kind: 'trustProject', path: '/work', summary
 
 describe('an answer', () => {
   test.each<[InteractionRequest, unknown, Json]>([
-    [ASK, 'Ada', 'Ada'], [CONFIRM, false, false], [ONE, 'b', 'b'], [SEVERAL, ['a', 'b', 'a'], ['a', 'b']], [SEVERAL, [], []],
-    [TRUST, true, true], [TRUST, false, false], [TRUST, 'once', 'once'], [TRUST, 'trusted', 'trusted'], [TRUST, 'declined', 'declined'],
+    [ASK, 'Ada', 'Ada'], [CONFIRM, false, false], [ONE, 'b', 'b'], [SEVERAL, ['a', 'b', 'a'], ['a', 'b']],
+    [SEVERAL, [], []], [TRUST, true, true], [TRUST, false, false], [TRUST, 'once', 'once'],
+    [TRUST, 'trusted', 'trusted'], [TRUST, 'declined', 'declined'],
   ])('to %o may be %o', (request, value, read) => {
     expect(readValue(request, value)).toEqual(read)
   })
@@ -33,14 +34,20 @@ describe('an answer', () => {
     expect(readResponse(ASK, response)).toEqual(read)
   })
 
-  test.each([undefined, 'accepted', { status: 'done', value: 'Ada' }, ['accepted']])('in the form %o is rejected', (response) => {
-    expect(() => readResponse(ASK, response)).toThrow(expect.objectContaining({ code: 'InteractionUnavailable' }))
-  })
+  test.each([undefined, 'accepted', { status: 'done', value: 'Ada' }, ['accepted']])(
+    'in the form %o is rejected',
+    (response) => {
+      expect(() => readResponse(ASK, response)).toThrow(expect.objectContaining({ code: 'InteractionUnavailable' }))
+    },
+  )
 })
 
 test.each<[unknown, unknown]>([
   ['session', { decision: 'session' }],
-  [{ decision: 'once', reason: 'fine', by: 'x'.repeat(201) }, { decision: 'once', reason: 'fine', by: 'x'.repeat(200) }],
+  [
+    { decision: 'once', reason: 'fine', by: 'x'.repeat(201) },
+    { decision: 'once', reason: 'fine', by: 'x'.repeat(200) },
+  ],
   [{ decision: 'once', reason: 1, by: '' }, { decision: 'once' }],
   [true, { decision: 'reject', reason: 'the answer is unknown' }],
   [{ decision: 'always' }, { decision: 'reject', reason: 'the answer is unknown' }],

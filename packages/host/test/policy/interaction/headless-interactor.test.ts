@@ -39,7 +39,9 @@ test('explain reports that no person is there, and the denial has one sentence a
 })
 
 test.each(['echo', 'ask'])('stud: a session may halt its turn instead, for %s', async (name) => {
-  const session = await createWorld(ASKING).host.openSession({ interactor: createHeadlessInteractor(), headless: 'halt' })
+  const session = await createWorld(ASKING).host.openSession({
+    interactor: createHeadlessInteractor(), headless: 'halt',
+  })
   const turn = session.beginTurn()
   expect(await session.call(call(name))).toMatchObject({
     error: { code: 'TurnCancelled', data: { kind: 'permission-required' } }, completion: { terminal: true },

@@ -34,11 +34,18 @@ test('an approval callback has the same timeout as a person, and is cancelled af
   const clock = new ManualClock()
   const world = createWorld({ ...KEYED, clock })
   let abortReason: unknown
-  const approve = (_: unknown, signal: AbortSignal) => new Promise<never>(() => { signal.addEventListener('abort', () => { abortReason = signal.reason }) })
+  const approve = (_: unknown, signal: AbortSignal) =>
+    new Promise<never>(() => {
+      signal.addEventListener('abort', () => {
+        abortReason = signal.reason
+      })
+    })
   const session = await world.host.openSession({ approver: { approve }, interactionTimeoutMs: 5_000 })
   const outcome = session.call({ id: 'c', name: 'echo', arguments: { key: 'x' } })
   await clock.advance(5_000)
-  expect(await outcome).toMatchObject({ error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('no one answered in time') })
+  expect(await outcome).toMatchObject({
+    error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('no one answered in time'),
+  })
   expect(abortReason).toMatchObject({ code: 'InteractionTimeout' })
   expect(world.eventsOf('InteractionAnswered')).toMatchObject([{ status: 'timeout' }])
   const cancel = new AbortController()
@@ -51,7 +58,9 @@ test('an approval callback has the same timeout as a person, and is cancelled af
 test('an answer for the session settles the same question of waiting calls', async () => {
   const approver = new ScriptedApprover()
   const session = await createWorld(KEYED).host.openSession({ approver })
-  const outcomes = ['x', 'x', 'x'].map((key, index) => session.call({ id: `c${index}`, name: 'echo', arguments: { key } }))
+  const outcomes = ['x', 'x', 'x'].map((key, index) =>
+    session.call({ id: `c${index}`, name: 'echo', arguments: { key } }),
+  )
   await flush()
   approver.answer('session')
   expect((await Promise.all(outcomes)).map(verdictOf)).toEqual(['output', 'output', 'output'])
@@ -62,12 +71,16 @@ test('an interactor that accepts many questions gets them at once and answers in
   const open: { readonly callId: string | undefined; readonly answer: () => void }[] = []
   const many: Interactor = {
     takesMany: true,
-    interact: ({ callId }) => new Promise((resolve) => open.push({ callId, answer: () => resolve({ status: 'accepted', value: { decision: 'once' } }) })),
+    interact: ({ callId }) =>
+      new Promise((resolve) =>
+        open.push({ callId, answer: () => resolve({ status: 'accepted', value: { decision: 'once' } }) }),
+      ),
   }
   const { host } = createWorld(KEYED)
   const session = await host.openSession({ interactor: many })
   const cancel = new AbortController()
-  const call = (id: string, signal?: AbortSignal) => session.call({ id, name: 'echo', arguments: { key: id } }, signal ? { signal } : {})
+  const call = (id: string, signal?: AbortSignal) =>
+    session.call({ id, name: 'echo', arguments: { key: id } }, signal ? { signal } : {})
   const [first, second, third] = [call('a', cancel.signal), call('b'), call('c')]
   await flush()
   expect(open.map(({ callId }) => callId)).toEqual(['a', 'b', 'c'])
@@ -119,10 +132,14 @@ test('a tool asks the person of the session that called it', async () => {
   const { host, eventsOf } = createWorld(ASKING)
   const people = ['one', 'two'].map((name) => new ScriptedInteractor(() => ({ status: 'accepted', value: name })))
   const sessions = await Promise.all(people.map((interactor) => host.openSession({ interactor })))
-  const outcomes = await Promise.all(sessions.map((session) => session.call({ id: 'same', name: 'echo', arguments: {} })))
+  const outcomes = await Promise.all(
+    sessions.map((session) => session.call({ id: 'same', name: 'echo', arguments: {} })),
+  )
   expect(outcomes).toMatchObject([{ data: { value: 'one' } }, { data: { value: 'two' } }])
   expect(people[0]!.asked).toMatchObject([
-    { source: 'extension sample', request: { kind: 'Ask', prompt: 'Which one?' }, issuedAt: expect.stringMatching(/Z$/) },
+    {
+      source: 'extension sample', request: { kind: 'Ask', prompt: 'Which one?' }, issuedAt: expect.stringMatching(/Z$/),
+    },
   ])
   expect(eventsOf('InteractionAnswered')).toHaveLength(2)
 })
@@ -132,7 +149,10 @@ test('the time of a call is paused while a person is asked', async () => {
   const answer = Promise.withResolvers<void>()
   const { host } = createWorld({ ...ASKING, clock })
   const session = await host.openSession({
-    interactor: new ScriptedInteractor(async () => { await answer.promise; return { status: 'accepted', value: 'late' } }),
+    interactor: new ScriptedInteractor(async () => {
+      await answer.promise
+      return { status: 'accepted', value: 'late' }
+    }),
   })
   const outcome = session.call({ id: 'c1', name: 'echo', arguments: {} })
   await clock.advance(10_000_000)
@@ -148,7 +168,9 @@ test('a question without a person, of a reserved kind, or outside of a call is r
   const session = await world.host.openSession({
     interactor: new ScriptedInteractor(() => ({ status: 'accepted', value: null })),
   })
-  expect(verdictOf(await session.call({ id: 'c2', name: 'echo', arguments: { kind: 'trustProject' } }))).toBe('CapabilityDenied')
+  expect(verdictOf(await session.call({ id: 'c2', name: 'echo', arguments: { kind: 'trustProject' } }))).toBe(
+    'CapabilityDenied',
+  )
   const { services } = world.compartment().request
   await expect(
     services.interact!('no such call', { kind: 'Ask', prompt: '?' }, new AbortController().signal),
@@ -156,7 +178,9 @@ test('a question without a person, of a reserved kind, or outside of a call is r
 })
 
 test('a question names the call it belongs to', async () => {
-  const asked = new ScriptedInteractor(({ request }) => ({ status: 'accepted', value: request.kind === 'Approve' ? { decision: 'once' } : 'this one' }))
+  const asked = new ScriptedInteractor(({ request }) => ({
+    status: 'accepted', value: request.kind === 'Approve' ? { decision: 'once' } : 'this one',
+  }))
   const approving = await createWorld(KEYED).host.openSession({ interactor: asked })
   await approving.call({ id: 'c1', name: 'echo', arguments: { key: 'a' } })
   const asking = await createWorld(ASKING).host.openSession({ interactor: asked })

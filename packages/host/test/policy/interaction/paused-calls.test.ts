@@ -48,13 +48,17 @@ describe('morphix: an unanswered question', () => {
     expect(outcome).toMatchObject({
       type: 'error', error: { code: 'ClarificationNeeded', data: { question: ask('Which ship?') } },
       error_text: expect.stringContaining('Which ship?'),
-      completion: { terminal: true, nextAction: 'clarification_needed', message: expect.stringContaining('Which ship?') },
+      completion: {
+        terminal: true, nextAction: 'clarification_needed', message: expect.stringContaining('Which ship?'),
+      },
     })
     expect(toMorphix(outcome)).toMatchObject({ status: 'clarification_needed', clarification_question: 'Which ship?' })
-    expect(await world.host.pausedCalls()).toEqual([{
-      id: pausedIn(outcome), status: 'clarification_needed', sessionId: session.id, call: CALL, question: ask('Which ship?'),
-      pausedAt: expect.stringMatching(/Z$/),
-    }])
+    expect(await world.host.pausedCalls()).toEqual([
+      {
+        id: pausedIn(outcome), status: 'clarification_needed', sessionId: session.id, call: CALL,
+        question: ask('Which ship?'), pausedAt: expect.stringMatching(/Z$/),
+      },
+    ])
   })
 
   test('survives a restart of the host, and the call continues with the answer', async () => {
@@ -71,7 +75,9 @@ describe('morphix: an unanswered question', () => {
   test('is stored with the original arguments: a watchdog changes them again, once', async () => {
     const louder: SessionOptions = {
       pause: true,
-      watchdog: ({ args }) => ({ action: 'change', arguments: { about: `${String(args['about']).replace(/!$/, '')}!` }, reason: 'louder' }),
+      watchdog: ({ args }) => ({
+        action: 'change', arguments: { about: `${String(args['about']).replace(/!$/, '')}!` }, reason: 'louder',
+      }),
     }
     const { world, session } = await opened(new MemoryStore(), asking([ask('Which ship?')]), louder)
     const id = pausedIn(await session.call(CALL))
@@ -124,7 +130,9 @@ describe('an answer', () => {
     const slow = asking([ask('Ship?')])
     const { execute, ...tool } = slow.tools!['quiz']!
     const quiz: ExtensionSketch = {
-      tools: { quiz: { ...tool, execute: async (args, runtime) => [await execute!(args, runtime), await gate.promise] } },
+      tools: {
+        quiz: { ...tool, execute: async (args, runtime) => [await execute!(args, runtime), await gate.promise] },
+      },
     }
     const { session } = await opened(new MemoryStore(), quiz)
     const id = pausedIn(await session.call(CALL))
@@ -152,29 +160,35 @@ describe('an answer', () => {
     expect(await third.session.resume(id)).toMatchObject({ data: ['Fram'] })
   })
 
-  test.each([['host', 'claimed'], ['host', 'released'], ['session', 'claimed']])('delays the end of the %s while its call is %s', async (who, step) => {
+  test.each([
+    ['host', 'claimed'], ['host', 'released'], ['session', 'claimed'],
+  ])('delays the end of the %s while its call is %s', async (who, step) => {
     const store = new MemoryStore()
     const { world, session } = await opened(store, asking([ask('Which ship?')]))
     const id = pausedIn(await session.call(CALL))
     const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const [update, remove] = [store.update.bind(store), store.remove.bind(store)]
-    const slowly = async <Value>(change: () => Promise<Value>): Promise<Value> => {
+    const slowly = async <Value,>(change: () => Promise<Value>): Promise<Value> => {
       reached.resolve()
       await gate.promise
       return change()
     }
-    store.update = (...args) => step === 'claimed' ? slowly(() => update(...args)) : update(...args)
-    store.remove = (...args) => args[0] === 'paused' ? slowly(() => remove(...args)) : remove(...args)
+    store.update = (...args) => (step === 'claimed' ? slowly(() => update(...args)) : update(...args))
+    store.remove = (...args) => (args[0] === 'paused' ? slowly(() => remove(...args)) : remove(...args))
     const resumed = session.resume(id, 'the Fram')
     await reached.promise
     let isClosed = false
-    const closing = (who === 'host' ? world.host : session).close().then(() => { isClosed = true })
+    const closing = (who === 'host' ? world.host : session).close().then(() => {
+      isClosed = true
+    })
     await flush()
     expect(isClosed).toBe(false)
     gate.resolve()
     await closing
     // Without a run it must have no owner: the process still lives, and so would its claim.
-    expect((await store.list('paused')).map(({ value }) => value)).toEqual(who === 'host' ? [] : [expect.not.objectContaining({ claimedBy: expect.anything() })])
+    expect((await store.list('paused')).map(({ value }) => value)).toEqual(
+      who === 'host' ? [] : [expect.not.objectContaining({ claimedBy: expect.anything() })],
+    )
     expect(verdictOf(await resumed)).toBe(who === 'host' ? 'output' : 'SessionCancelled')
   })
 
@@ -188,7 +202,9 @@ describe('an answer', () => {
     const alone = await opened(store, asking([ask('Ship?')]), { rules: [{ ...rule, action: 'ask' }] })
     expect(verdictOf(await alone.session.resume(id))).toBe('ApprovalDenied')
     expect(await alone.world.host.pausedCalls()).toMatchObject([{ id, status: 'answered' }])
-    const refusing = await opened(store, asking([ask('Ship?')]), { rules: [{ ...rule, action: 'ask' }], approver: new ScriptedApprover('reject') })
+    const refusing = await opened(store, asking([ask('Ship?')]), {
+      rules: [{ ...rule, action: 'ask' }], approver: new ScriptedApprover('reject'),
+    })
     expect(verdictOf(await refusing.session.resume(id))).toBe('ApprovalDenied')
     expect(await refusing.world.host.pausedCalls()).toEqual([])
   })
@@ -210,8 +226,13 @@ test('a password is never stored, asked for later or replayed', async () => {
   const lonely = await opened(store, asking([password]))
   expect(verdictOf(await lonely.session.call(CALL))).toBe('InteractionUnavailable')
   const person = createProgrammaticInteractor()
-  person.onQuestion(({ correlationId, request: { kind } }) => queueMicrotask(() =>
-    person.answer(correlationId, kind === 'Auth.Password' ? { status: 'accepted', value: 'hunter2' } : { status: 'timeout' })))
+  person.onQuestion(({ correlationId, request: { kind } }) =>
+    queueMicrotask(() =>
+      person.answer(
+        correlationId, kind === 'Auth.Password' ? { status: 'accepted', value: 'hunter2' } : { status: 'timeout' },
+      ),
+    ),
+  )
   const { session } = await opened(store, asking([password, ask('Ship?')]), { pause: true, interactor: person })
   const id = pausedIn(await session.call(CALL))
   expect(JSON.stringify(await store.list('paused'))).not.toContain('hunter2')
@@ -264,14 +285,17 @@ test('of two hosts that resume one call one gets it, and a failed deletion never
   const alive = (id: string) => ({ owner: { id, isGone: () => false } })
   const quiz = asking([ask('Ship?')])
   const id = pausedIn(await (await opened(store, quiz)).session.call(CALL))
-  const hosts = await Promise.all(['one', 'two', 'three'].map((name) => opened(store, quiz, { pause: true }, alive(name))))
+  const hosts = await Promise.all(
+    ['one', 'two', 'three'].map((name) => opened(store, quiz, { pause: true }, alive(name))),
+  )
   const remove = store.remove.bind(store)
   store.remove = () => Promise.reject(new Error('the disk is full'))
   const results = await Promise.allSettled(hosts.map(({ session }, index) => session.resume(id, `Fram ${index}`)))
   const [won, ...others] = results.toSorted((a, b) => a.status < b.status ? -1 : 1)
   expect(won).toMatchObject({ value: { type: 'output' } })
   for (const other of others) expect(other).toMatchObject({ reason: { code: 'InteractionAlreadyAnswered' } })
-  for (const { session } of hosts) await expect(session.resume(id)).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
+  for (const { session } of hosts)
+    await expect(session.resume(id)).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
   store.remove = remove
   await hosts[0]!.world.host.forgetPaused(id)
   await expect(hosts[0]!.session.resume(id)).rejects.toMatchObject({ code: 'NotFound' })
@@ -281,7 +305,9 @@ test('a call that could not continue can be resumed by any host', async () => {
   const store = new MemoryStore()
   const alive = (id: string) => ({ owner: { id, isGone: () => false } })
   const id = pausedIn(await (await opened(store, asking([ask('Ship?')]))).session.call(CALL))
-  const denying = await opened(store, asking([ask('Ship?')]), { rules: [{ permission: 'quiz', pattern: '*', action: 'deny' }] }, alive('one'))
+  const denying = await opened(
+    store, asking([ask('Ship?')]), { rules: [{ permission: 'quiz', pattern: '*', action: 'deny' }] }, alive('one'),
+  )
   expect(verdictOf(await denying.session.resume(id, 'Fram'))).toBe('RuleDenied')
   expect((await store.list('paused'))[0]!.value).not.toHaveProperty('claimedBy')
   const other = await opened(store, asking([ask('Ship?')]), { pause: true }, alive('two'))
@@ -293,8 +319,10 @@ test('records of an unknown form are ignored', async () => {
   const { world, session } = await opened(store, asking([ask('Ship?')]))
   const id = pausedIn(await session.call(CALL))
   const [{ key, value }] = await store.list('paused') as unknown as [{ key: string; value: Record<string, Json> }]
-  for (const member of ['call', 'question', 'asked']) await store.write('paused', key.replace(id, member), { ...value, id: member, [member]: 'x' })
+  for (const member of ['call', 'question', 'asked'])
+    await store.write('paused', key.replace(id, member), { ...value, id: member, [member]: 'x' })
   await store.write('paused', key.replace(id, 'none'), null)
   expect((await world.host.pausedCalls()).map((paused) => paused.id)).toEqual([id])
-  for (const other of ['call', 'question', 'asked', 'none']) await expect(session.resume(other, 'Fram')).rejects.toMatchObject({ code: 'NotFound' })
+  for (const other of ['call', 'question', 'asked', 'none'])
+    await expect(session.resume(other, 'Fram')).rejects.toMatchObject({ code: 'NotFound' })
 })

@@ -60,11 +60,15 @@ describe('stud: several interactors', () => {
   })
 
   test('an interactor that fails or gives an invalid answer leaves the question to the others', async () => {
-    const { outcome } = await answerOf([failing, saying({ status: 'maybe' }), saying(7), saying({ status: 'accepted', value: 7 }),
-      saying({ status: 'timeout' }), saying({ status: 'accepted', value: 'a text' })])
+    const { outcome } = await answerOf([
+      failing, saying({ status: 'maybe' }), saying(7), saying({ status: 'accepted', value: 7 }),
+      saying({ status: 'timeout' }), saying({ status: 'accepted', value: 'a text' }),
+    ])
     expect(outcome).toMatchObject({ data: { status: 'accepted', value: 'a text' } })
     expect(verdictOf((await answerOf([failing, saying(null)])).outcome)).toBe('InteractionUnavailable')
-    expect((await answerOf([failing, saying({ status: 'timeout' })])).outcome).toMatchObject({ data: { status: 'timeout' } })
+    expect((await answerOf([failing, saying({ status: 'timeout' })])).outcome).toMatchObject({
+      data: { status: 'timeout' },
+    })
   })
 
   test('a rejection is an answer', async () => {
@@ -77,14 +81,16 @@ describe('stud: several interactors', () => {
 describe('stud: an answer must fit the kind of the question', () => {
   const select = { kind: 'Select', prompt: '?', options: [{ label: 'a' }, { label: 'b' }] } as const
   const many = { ...select, multiple: true } as const
-  const device = { kind: 'Auth.DeviceCode', url: 'https://example.com', code: 'X', expiresAt: '2999-01-01T00:00:00Z' } as const
+  const device = {
+    kind: 'Auth.DeviceCode', url: 'https://example.com', code: 'X', expiresAt: '2999-01-01T00:00:00Z',
+  } as const
 
   test.each<[InteractionRequest, Json, Json | undefined]>([
-    [ASK, 'text', 'text'], [ASK, true, undefined],
-    [{ kind: 'Auth.Password', prompt: '?' }, 'secret', 'secret'], [{ kind: 'Auth.Password', prompt: '?' }, null, undefined],
-    [{ kind: 'Confirm', prompt: '?' }, true, true], [{ kind: 'Confirm', prompt: '?' }, 'yes', undefined],
-    [select, 'b', 'b'], [select, 'c', undefined], [select, ['a'], undefined],
-    [many, ['b', 'a', 'b'], ['b', 'a']], [many, [], []], [many, ['a', 'c'], undefined], [many, 'a', undefined],
+    [ASK, 'text', 'text'], [ASK, true, undefined], [{ kind: 'Auth.Password', prompt: '?' }, 'secret', 'secret'],
+    [{ kind: 'Auth.Password', prompt: '?' }, null, undefined], [{ kind: 'Confirm', prompt: '?' }, true, true],
+    [{ kind: 'Confirm', prompt: '?' }, 'yes', undefined], [select, 'b', 'b'], [select, 'c', undefined],
+    [select, ['a'], undefined], [many, ['b', 'a', 'b'], ['b', 'a']], [many, [], []], [many, ['a', 'c'], undefined],
+    [many, 'a', undefined],
     [device, 'whatever', null],
   ])('%o answered with %j gives %j', async (request, value, expected) => {
     const { outcome } = await answerOf(saying({ status: 'accepted', value }), request)
@@ -116,7 +122,9 @@ describe('stud: timeouts', () => {
     const session = await createWorld({ clock }).host.openSession({ interactor: silent, interactionTimeoutMs: 500 })
     const outcome = session.call(call)
     await clock.advance(500)
-    expect(await outcome).toMatchObject({ error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('in time') })
+    expect(await outcome).toMatchObject({
+      error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('in time'),
+    })
   })
 
   test('a device code stays pending until it expires', async () => {
@@ -132,7 +140,9 @@ describe('stud: timeouts', () => {
   test('the next question follows a timeout', async () => {
     const clock = new ManualClock()
     const person = createProgrammaticInteractor()
-    const session = await createWorld({ ...asking(), clock }).host.openSession({ interactor: person, interactionTimeoutMs: 500 })
+    const session = await createWorld({ ...asking(), clock }).host.openSession({
+      interactor: person, interactionTimeoutMs: 500,
+    })
     const outcomes = [session.call(call), session.call({ ...call, id: 'd' })]
     await clock.advance(500)
     person.answer(person.pending[0]!.correlationId, { status: 'accepted', value: 'second' })
@@ -140,6 +150,8 @@ describe('stud: timeouts', () => {
   })
 
   test.each([0, -1, Number.NaN])('a timeout of %d ms is rejected', async (interactionTimeoutMs) => {
-    await expect(createWorld().host.openSession({ interactionTimeoutMs })).rejects.toMatchObject({ code: 'ConfigInvalid' })
+    await expect(createWorld().host.openSession({ interactionTimeoutMs })).rejects.toMatchObject({
+      code: 'ConfigInvalid',
+    })
   })
 })

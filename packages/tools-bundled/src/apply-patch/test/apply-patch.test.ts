@@ -35,7 +35,8 @@ describe('the form from "*** Begin Patch"', () => {
     const { files, reverse } = await call({ patch })
     expect(files).toEqual([
       { path: 'a.py', change: 'changed', hunks: 1 }, { path: 'new/b.txt', change: 'created', hunks: 1 },
-      { path: 'moved/new.txt', change: 'moved', from: 'old.txt', hunks: 1 }, { path: 'gone.txt', change: 'deleted', hunks: 0 },
+      { path: 'moved/new.txt', change: 'moved', from: 'old.txt', hunks: 1 },
+      { path: 'gone.txt', change: 'deleted', hunks: 0 },
     ])
     expect(await text('a.py')).toBe('def one():\n    return 1\n\ndef two():\n    return 2\n')
     expect(await text('new/b.txt')).toBe('first\n\nlast\n')
@@ -56,13 +57,19 @@ describe('the form from "*** Begin Patch"', () => {
 
   it.each([
     ['has no end', '*** Begin Patch\n*** Delete File: a.txt', /no "\*\*\* End Patch"/],
-    ['has another patch after its end', `${begin('*** Delete File: a.txt')}\n${begin('*** Delete File: b.txt')}`, /after "\*\*\* End Patch"/],
+    [
+      'has another patch after its end', `${begin('*** Delete File: a.txt')}\n${begin('*** Delete File: b.txt')}`,
+      /after "\*\*\* End Patch"/,
+    ],
     ['has an unknown section', begin('*** Replace File: a.txt'), /^Line 2 of the patch: /],
     ['has a new line without "+"', begin('*** Add File: b.txt', 'x'), /^Line 3 of the patch: /],
     ['has a line without a sign', begin('*** Update File: a.txt', '@@', 'one'), /^Line 4 of the patch: /],
     ['changes nothing', begin('*** Update File: a.txt'), /has no changes/],
     ['is empty', begin(), /changes no file/],
-    ['has an unknown anchor', begin('*** Update File: a.txt', '@@ class X', '-one'), /^The line "class X" after "@@" of Hunk 1 of "a\.txt" is not in the file/],
+    [
+      'has an unknown anchor', begin('*** Update File: a.txt', '@@ class X', '-one'),
+      /^The line "class X" after "@@" of Hunk 1 of "a\.txt" is not in the file/,
+    ],
   ])('is refused if it %s', async (_, patch, message) => {
     await put('a.txt', 'one\n')
     expect(await refusal({ patch })).toMatchObject({ code: 'InputInvalid', message: expect.stringMatching(message) })
@@ -73,8 +80,19 @@ describe('the form from "*** Begin Patch"', () => {
 describe('a hunk', () => {
   it('may be at other lines than stated, and the result says so', async () => {
     await put('a.txt', `new\nnew\n${numbered(9)}`)
-    const { files } = await call({ patch: unified('a.txt', '@@ -2,3 +2,3 @@', ' line 2', '-line 3', '+three', ' line 4', '@@ -8 +8 @@', '-line 8', '+eight') })
-    expect(files).toEqual([{ path: 'a.txt', change: 'changed', hunks: 2, inexact: [{ hunk: 1, line: 4, offset: 2 }, { hunk: 2, line: 10, offset: 2 }] }])
+    const { files } = await call({
+      patch: unified(
+        'a.txt', '@@ -2,3 +2,3 @@', ' line 2', '-line 3', '+three', ' line 4', '@@ -8 +8 @@', '-line 8', '+eight',
+      ),
+    })
+    expect(files).toEqual([
+      {
+        path: 'a.txt', change: 'changed', hunks: 2,
+        inexact: [
+          { hunk: 1, line: 4, offset: 2 }, { hunk: 2, line: 10, offset: 2 },
+        ],
+      },
+    ])
     expect(await text('a.txt')).toBe(`new\nnew\n${numbered(9)}`.replace('line 3', 'three').replace('line 8', 'eight'))
   })
 
@@ -100,7 +118,9 @@ describe('a hunk', () => {
 
   it('may have wrong numbers of lines, and the result says so', async () => {
     await put('a.txt', numbered(4))
-    const { files } = await call({ patch: unified('a.txt', '@@ -1,9 +1,9 @@', ' line 1', '-line 2', '+two', ' line 3') })
+    const { files } = await call({
+      patch: unified('a.txt', '@@ -1,9 +1,9 @@', ' line 1', '-line 2', '+two', ' line 3'),
+    })
     expect(files).toMatchObject([{ inexact: [{ hunk: 1, line: 1, recounted: true }] }])
     expect(await text('a.txt')).toBe(numbered(4).replace('line 2', 'two'))
   })
@@ -113,8 +133,12 @@ describe('a hunk', () => {
 
   it('is refused with its name and lines if it fits in several places', async () => {
     await put('a.txt', 'x\n}\nx\n}\n')
-    for (const patch of [unified('a.txt', '@@ -9 +9 @@', '-}', '+]'), begin('*** Update File: a.txt', '@@', '-}', '+]')]) {
-      expect(await refusal({ patch })).toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('Hunk 1 of "a.txt" fits at lines 2, 4.') })
+    for (const patch of [
+      unified('a.txt', '@@ -9 +9 @@', '-}', '+]'), begin('*** Update File: a.txt', '@@', '-}', '+]'),
+    ]) {
+      expect(await refusal({ patch })).toMatchObject({
+        code: 'InputInvalid', message: expect.stringContaining('Hunk 1 of "a.txt" fits at lines 2, 4.'),
+      })
     }
     await call({ patch: unified('a.txt', '@@ -4 +4 @@', '-}', '+]') })
     expect(await text('a.txt')).toBe('x\n}\nx\n]\n')
@@ -123,9 +147,12 @@ describe('a hunk', () => {
   it('is refused with its name and the missing line if it fits nowhere, and no file changes', async () => {
     await put('a.txt', 'one\ntwo\n')
     await put('b.txt', 'b\n')
-    const patch = unified('b.txt', '@@ -1 +1 @@', '-b', '+B') + unified('a.txt', '@@ -1 +1 @@', '-one', '+1', '@@ -2 +2 @@', '-three', '+3')
+    const patch =
+      unified('b.txt', '@@ -1 +1 @@', '-b', '+B')
+      + unified('a.txt', '@@ -1 +1 @@', '-one', '+1', '@@ -2 +2 @@', '-three', '+3')
     expect(await refusal({ patch })).toMatchObject({
-      code: 'InputInvalid', message: expect.stringMatching(/^Hunk 2 of "a\.txt" does not fit .* does not have the line "three"\./),
+      code: 'InputInvalid',
+      message: expect.stringMatching(/^Hunk 2 of "a\.txt" does not fit .* does not have the line "three"\./),
     })
     expect([await text('a.txt'), await text('b.txt')]).toEqual(['one\ntwo\n', 'b\n'])
   })
@@ -141,16 +168,27 @@ describe('a patch', () => {
     ['changes a link', begin('*** Update File: link', '@@', '-a', '+b'), 'InputInvalid'],
     ['deletes a folder', begin('*** Delete File: folder'), 'InputInvalid'],
     ['writes into .git', begin('*** Add File: .git/hooks/post-checkout', '+x'), 'CapabilityDenied'],
-    ['creates a link', 'diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n', 'InputInvalid'],
+    [
+      'creates a link',
+      'diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n',
+      'InputInvalid',
+    ],
     ['has binary data', 'diff --git a/x b/x\nindex 1..2 100644\nGIT binary patch\nliteral 1\n', 'InputInvalid'],
     ['is of a merge', '--- a/a.txt\n+++ b/a.txt\n@@@ -1,1 -1,1 +1,1 @@@\n  a\n', 'InputInvalid'],
     ['creates a file that exists', begin('*** Add File: a.txt', '+x'), 'InputInvalid'],
     ['changes a file that does not exist', begin('*** Update File: none', '@@', '-a', '+b'), 'NotFound'],
     ['moves onto another file', begin('*** Update File: a.txt', '*** Move to: folder/b'), 'InputInvalid'],
-    ['deletes less than the file has', 'diff --git a/a.txt b/a.txt\ndeleted file mode 100644\n--- a/a.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n', 'InputInvalid'],
+    [
+      'deletes less than the file has',
+      'diff --git a/a.txt b/a.txt\ndeleted file mode 100644\n--- a/a.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n',
+      'InputInvalid',
+    ],
     ['is no patch', 'Please change the file.', 'InputInvalid'],
     ['has a hunk without a file', '@@ -1 +1 @@\n-a\n+b\n', 'InputInvalid'],
-    ['makes a file and a folder of one name', begin('*** Add File: n', '+x', '*** Add File: n/m', '+x'), 'InputInvalid'],
+    [
+      'makes a file and a folder of one name', begin('*** Add File: n', '+x', '*** Add File: n/m', '+x'),
+      'InputInvalid',
+    ],
   ])('is refused as a whole if it %s', async (_, hostile, code) => {
     await put('a.txt', 'a\n')
     await put('folder/b', 'b\n')
@@ -173,17 +211,28 @@ describe('a patch', () => {
   })
 
   it.each([
-    ['*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+b\n', 'The patch has no "*** End Patch". Send the complete patch.'],
+    [
+      '*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+b\n',
+      'The patch has no "*** End Patch". Send the complete patch.',
+    ],
     [begin('*** Add File: n', 'x'), 'Line 3 of the patch: each line of a new file begins with "+". Correct the patch.'],
-    [begin('*** Rename File: n'), 'Line 2 of the patch: "*** Add File: ", "*** Update File: " or "*** Delete File: " is expected here. Correct the patch.'],
-    [begin('*** Update File: none', '@@', '-a', '+b'), '"none" does not exist. Nothing was written. Check the path, or create the file with the patch.'],
+    [
+      begin('*** Rename File: n'),
+      'Line 2 of the patch: "*** Add File: ", "*** Update File: " or "*** Delete File: " is expected here. Correct the patch.',
+    ],
+    [
+      begin('*** Update File: none', '@@', '-a', '+b'),
+      '"none" does not exist. Nothing was written. Check the path, or create the file with the patch.',
+    ],
   ])('that cannot be used is refused with the cure: %j', async (patch, message) => {
     expect((await refusal({ patch })).message).toBe(message)
   })
 
   it('may change one file in several sections', async () => {
     await put('a.txt', 'a\nb\n')
-    const { reverse } = await call({ patch: begin('*** Update File: a.txt', '@@', '-a', '+A', '*** Update File: ./a.txt', '@@', '-b', '+B') })
+    const { reverse } = await call({
+      patch: begin('*** Update File: a.txt', '@@', '-a', '+A', '*** Update File: ./a.txt', '@@', '-b', '+B'),
+    })
     expect(await text('a.txt')).toBe('A\nB\n')
     await call({ patch: reverse as string })
     expect(await text('a.txt')).toBe('a\nb\n')
@@ -192,7 +241,9 @@ describe('a patch', () => {
   it('copies a file as it was before the patch, although an earlier section changes it', async () => {
     await put('a', 'old\n')
     const copy = 'diff --git a/a b/c\nsimilarity index 100%\ncopy from a\ncopy to c\n'
-    const { reverse } = await call({ patch: `diff --git a/a b/a\n${unified('a', '@@ -1 +1 @@', '-old', '+new')}${copy}` })
+    const { reverse } = await call({
+      patch: `diff --git a/a b/a\n${unified('a', '@@ -1 +1 @@', '-old', '+new')}${copy}`,
+    })
     expect([await text('a'), await text('c')]).toEqual(['new\n', 'old\n'])
     await call({ patch: reverse as string })
     expect([await text('a'), await names()]).toEqual(['old\n', ['a']])
@@ -202,14 +253,20 @@ describe('a patch', () => {
     const part = thoroughly(4, 1)
     await put('same.txt', 'a\n'.repeat(100_000 / part))
     const many = Array.from({ length: 20_000 / part }, () => '-a').join('\n')
-    expect((await refusal({ patch: unified('same.txt', `@@ -900000,${20_000 / part} +1,0 @@\n${many}`) })).message).toMatch(/fits at lines 1, 2, 3, 4, 5 and maybe more/)
+    expect(
+      (await refusal({ patch: unified('same.txt', `@@ -900000,${20_000 / part} +1,0 @@\n${many}`) })).message,
+    ).toMatch(/fits at lines 1, 2, 3, 4, 5 and maybe more/)
     const nearly = unified('same.txt', `@@ -1,${20_000 / part + 1} +1,0 @@\n${many}\n-b`)
     expect((await refusal({ patch: nearly })).message).toMatch(/does not have the line "b"/)
-    await put('steps.txt', `${Array.from({ length: 3_000 }, (_, index) => `${index}\n`).join('')}${'a\n'.repeat(100_000)}`)
+    await put(
+      'steps.txt', `${Array.from({ length: 3_000 }, (_, index) => `${index}\n`).join('')}${'a\n'.repeat(100_000)}`,
+    )
     const steps = Array.from({ length: 3_000 }, (_, index) => `@@ -900000 +1 @@\n-${index}\n+x`).join('\n')
     expect((await refusal({ patch: unified('steps.txt', steps) })).message).toMatch(/too many hunks/)
     await put('lines.txt', '\n'.repeat(500_001))
-    expect((await refusal({ patch: unified('lines.txt', '@@ -1 +1 @@\n-a\n+b') })).message).toMatch(/more than 500000 lines/)
+    expect((await refusal({ patch: unified('lines.txt', '@@ -1 +1 @@\n-a\n+b') })).message).toMatch(
+      /more than 500000 lines/,
+    )
   })
 
   it('has no reverse if that would be long, or not a string', async () => {
@@ -221,10 +278,12 @@ describe('a patch', () => {
 
 it('any text is a patch or is refused with a reason, and what it names is what it changes', async () => {
   const pieces = fc.constantFrom(
-    '*** Begin Patch', '*** End Patch', '*** Update File: a.txt', '*** Add File: b.txt', '*** Delete File: a.txt', '*** Move to: c.txt', '@@', '@@ two',
-    '*** End of File', 'diff --git a/a.txt b/a.txt', '--- a/a.txt', '+++ b/a.txt', '+++ /dev/null', '--- /dev/null', '@@ -1 +1 @@', '@@ -1,2 +1,3 @@',
-    '@@ -0,0 +1 @@', ' one', '-one', '+one', ' two', '-two', '+two', '', '-- ', '\\ No newline at end of file', 'rename from a.txt', 'rename to c.txt',
-    'new file mode 100755', 'deleted file mode 100644', 'old mode 100644', 'new mode 100755', 'Binary files differ', '+\r', '@@@ x',
+    '*** Begin Patch', '*** End Patch', '*** Update File: a.txt', '*** Add File: b.txt', '*** Delete File: a.txt',
+    '*** Move to: c.txt', '@@', '@@ two', '*** End of File', 'diff --git a/a.txt b/a.txt', '--- a/a.txt', '+++ b/a.txt',
+    '+++ /dev/null', '--- /dev/null', '@@ -1 +1 @@', '@@ -1,2 +1,3 @@', '@@ -0,0 +1 @@', ' one', '-one', '+one', ' two',
+    '-two', '+two', '', '-- ', '\\ No newline at end of file', 'rename from a.txt', 'rename to c.txt',
+    'new file mode 100755', 'deleted file mode 100644', 'old mode 100644', 'new mode 100755', 'Binary files differ',
+    '+\r', '@@@ x',
   )
   const texts = fc.oneof(
     fc.array(pieces, { maxLength: 14 }).map((lines) => lines.join('\n')),
@@ -239,11 +298,15 @@ it('any text is a patch or is refused with a reason, and what it names is what i
     const outcome = await call({ patch }).catch((error: unknown) => error)
     const after = readTree(workspace)
     if (outcome instanceof Error) {
-      expect(['InputInvalid', 'NotFound', 'CapabilityDenied'], outcome.stack!).toContain((outcome as Error & { code: string }).code)
+      expect(['InputInvalid', 'NotFound', 'CapabilityDenied'], outcome.stack!).toContain(
+        (outcome as Error & { code: string }).code,
+      )
       expect(after).toEqual(before)
       return
     }
-    const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((path) => !isDeepStrictEqual(before[path], after[path]))
+    const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+      (path) => !isDeepStrictEqual(before[path], after[path]),
+    )
     expect(named.map(({ path }) => path)).toEqual(expect.arrayContaining(changed.map((path) => join(workspace, path))))
     await call({ patch: (outcome as { reverse: string }).reverse })
     expect(readTree(workspace)).toEqual(before)

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { has } from '../../../../../scripts/machine.ts'
@@ -59,7 +61,8 @@ export class GitFolder {
   #run(args: readonly string[], input?: string): string {
     const config = ['-c', 'core.autocrlf=false', '-c', 'core.fileMode=true', '-c', 'core.safecrlf=false']
     return execFileSync('git', [...config, ...args], {
-      cwd: this.folder, encoding: 'utf8', input, env: { PATH: process.env['PATH'], HOME: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
+      cwd: this.folder, encoding: 'utf8', input,
+      env: { PATH: process.env['PATH'], HOME: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
       stdio: ['pipe', 'pipe', 'inherit'],
     })
   }

@@ -6,9 +6,13 @@ import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 import { GitFolder, readTree, type Tree, writeTree } from './git-trees.ts'
 
-const PATHS = ['a.txt', 'src/b.ts', 'src/deep/c', 'with space.txt', 'ü.txt', 'a "quote".md', 'tab\there', 'src/b.ts.bak']
+const PATHS = [
+  'a.txt', 'src/b.ts', 'src/deep/c', 'with space.txt', 'ü.txt', 'a "quote".md', 'tab\there', 'src/b.ts.bak',
+]
 /** Few different lines, so that many places look alike. */
-const line = fc.constantFrom('', 'a', 'b', '}', '  x', '\tx', '-- y', '++ z', '@@ -1 +1 @@', 'ünï', '\\ No newline at end of file')
+const line = fc.constantFrom(
+  '', 'a', 'b', '}', '  x', '\tx', '-- y', '++ z', '@@ -1 +1 @@', 'ünï', '\\ No newline at end of file',
+)
 const content = fc.record({
   lines: fc.array(line, { maxLength: 30 }), end: fc.constantFrom('\n', '\n', '\r\n'), last: fc.boolean(),
 }).map(({ lines, end, last }) => lines.join(end) + (last && lines.length > 0 ? end : ''))
@@ -42,7 +46,10 @@ const trees = fc.record({
   return { before: before as Tree, after: after as Tree }
 })
 
-const OPTIONS = [['-M'], ['--no-renames'], ['-U0'], ['-U1', '-M'], ['-M', '-C', '--find-copies-harder'], ['--no-prefix'], ['-M40%', '-U8']]
+const OPTIONS = [
+  ['-M'], ['--no-renames'], ['-U0'], ['-U1', '-M'], ['-M', '-C', '--find-copies-harder'], ['--no-prefix'],
+  ['-M40%', '-U8'],
+]
 
 describe('a patch of git', () => {
   const git = new GitFolder()
@@ -56,7 +63,8 @@ describe('a patch of git', () => {
       writeTree(session.workspace, before)
       const { reverse } = await session.call({ patch })
       expect(readTree(session.workspace)).toEqual(after)
-      // Without context, git finds a last line without its end of line also before the right place, even in its own patch.
+      // Without context, git finds a last line without its end of line also before the right place, even in its own
+      // patch.
       if (!options.includes('-U0') || isDeepStrictEqual(git.apply(after, git.diff(after, before, options)), before)) {
         expect(git.apply(after, reverse as string)).toEqual(before)
       }

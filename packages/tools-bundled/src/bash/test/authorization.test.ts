@@ -41,36 +41,50 @@ afterEach(async () => {
 const bundled = bundledExtensions.find(({ manifest: { id } }) => id === 'bash')!
 
 async function open(config: ConfigFile, session: SessionOptions = {}) {
-  const loader = createLoader({ coreVersion: '1.0.0', roots: { global: join(root, 'home'), projectFolder: '.bulkhead' }, bundled: [bundled] })
+  const loader = createLoader({
+    coreVersion: '1.0.0', roots: { global: join(root, 'home'), projectFolder: '.bulkhead' }, bundled: [bundled],
+  })
   const report = await loader.load({ workspace, trust: 'declined', projectDigest: 'any', overrides: config })
   sandbox = createSandbox({ workspace, spares: { process: 0, thread: 0 } })
-  host = createHost({ report, sandbox, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
+  host = createHost({
+    report, sandbox, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined,
+    argumentsReaders,
+  })
   const approve = async (request: ApprovalRequest): Promise<ApprovalAnswer> => {
     asked.push(request)
     return answer
   }
   const opened = await host.openSession({ approver: { approve }, ...session })
-  return (command: string, more = {}): Promise<Outcome> => opened.call({ id: crypto.randomUUID(), name: 'bash', arguments: { command, ...more } })
+  return (command: string, more = {}): Promise<Outcome> =>
+    opened.call({ id: crypto.randomUUID(), name: 'bash', arguments: { command, ...more } })
 }
 
 /** Where no wall stands, the keys say so. */
 const keysAsked = (): readonly string[] => asked.map(({ approvalKey }) => approvalKey.replace(/^\[open\] /, ''))
 
-const FIVE: ConfigFile = { mode: 'allowlist', allowlist: ['bash:git status', 'bash:ls', 'bash:find', 'bash:echo', 'bash:cat'] }
+const FIVE: ConfigFile = {
+  mode: 'allowlist', allowlist: ['bash:git status', 'bash:ls', 'bash:find', 'bash:echo', 'bash:cat'],
+}
 const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 
 describe('an allow list of git status, ls, find, echo and cat', () => {
   it('no bypass attempt runs without approval or has an effect', WALLS, async () => {
     const bash = await open(FIVE)
     // One of 24 of each group. corpus.test.ts checks the decision about all of them, and `pnpm soak` runs all.
-    const attempts = Object.values(BYPASS_VECTORS).flatMap((group) => group.filter((_, at) => at % thoroughly(24, 1) === 0))
+    const attempts = Object.values(BYPASS_VECTORS).flatMap((group) =>
+      group.filter((_, at) => at % thoroughly(24, 1) === 0),
+    )
     for (const command of attempts) {
       asked = []
       const outcome = await bash(command)
       const code = codeOf(outcome)
       // What is misjudged runs behind the look wall.
-      const isLooking = isWalled && analyzeCommand(command, { workspace, folder: '.' }).analysis.command.look !== undefined
-      expect([command, code, asked.length]).toEqual([command, isLooking ? 'output' : expect.stringMatching(/^(?:ApprovalDenied|WatchdogDenied|ApprovalKeyInvalid)$/), code === 'ApprovalDenied' ? 1 : 0])
+      const isLooking =
+        isWalled && analyzeCommand(command, { workspace, folder: '.' }).analysis.command.look !== undefined
+      expect([command, code, asked.length]).toEqual([
+        command, isLooking ? 'output' : expect.stringMatching(/^(?:ApprovalDenied|WatchdogDenied|ApprovalKeyInvalid)$/),
+        code === 'ApprovalDenied' ? 1 : 0,
+      ])
       expect(JSON.stringify(outcome)).not.toContain('precious')
     }
     expect(readdirSync(workspace)).toEqual(['sub'])
@@ -78,20 +92,28 @@ describe('an allow list of git status, ls, find, echo and cat', () => {
 
   it('the listed commands run without approval, alone and combined', async () => {
     const bash = await open(FIVE)
-    for (const command of ['ls', ...(isWalled ? ['ls -la sub | cat'] : []), 'echo a && echo b', 'timeout 9 ls', 'cat < /dev/null']) expect(codeOf(await bash(command))).toBe('output')
+    for (const command of [
+      'ls', ...(isWalled ? ['ls -la sub | cat'] : []), 'echo a && echo b', 'timeout 9 ls', 'cat < /dev/null',
+    ])
+      expect(codeOf(await bash(command))).toBe('output')
     expect(asked).toEqual([])
   })
 })
 
 describe('a pattern covers only the command it matches', () => {
-  const expectRefused = async (bash: Awaited<ReturnType<typeof open>>, code = 'ApprovalDenied', commands = BESIDE): Promise<void> => {
+  const expectRefused = async (
+    bash: Awaited<ReturnType<typeof open>>, code = 'ApprovalDenied', commands = BESIDE,
+  ): Promise<void> => {
     for (const command of commands) expect([command, codeOf(await bash(command))]).toEqual([command, code])
     expect(readdirSync(workspace)).toEqual(['sub'])
   }
 
   it('in an allow list', async () => expectRefused(await open({ mode: 'allowlist', allowlist: ['bash:npm run *'] })))
   it('in a rule', async () => {
-    const rules: readonly Rule[] = [{ permission: 'bash', pattern: '*', action: 'deny' }, { permission: 'bash', pattern: 'npm run *', action: 'allow' }]
+    const rules: readonly Rule[] = [
+      { permission: 'bash', pattern: '*', action: 'deny' },
+      { permission: 'bash', pattern: 'npm run *', action: 'allow' },
+    ]
     await expectRefused(await open({}, { mode: 'yolo', rules }), 'RuleDenied')
   })
   it('in an earlier approval', async () => {
@@ -100,7 +122,9 @@ describe('a pattern covers only the command it matches', () => {
     // It runs, and npm takes long to start.
     await bash('mkdir -p sub')
     answer = { decision: 'reject' }
-    await expectRefused(bash, 'ApprovalDenied', BESIDE.map((command) => command.replaceAll('npm run x', 'mkdir -p sub')))
+    await expectRefused(
+      bash, 'ApprovalDenied', BESIDE.map((command) => command.replaceAll('npm run x', 'mkdir -p sub')),
+    )
   })
 
   it('each command of a pipeline needs a matching pattern', async () => {
@@ -111,11 +135,14 @@ describe('a pattern covers only the command it matches', () => {
 
   it('a pattern without a wildcard does not cover piped input', async () => {
     const bash = await open({ mode: 'allowlist', allowlist: ['bash:echo', 'bash:sh', 'bash:touch a'] })
-    for (const command of ["echo 'touch pwned' | sh", 'echo x | touch a']) expect([command, codeOf(await bash(command))]).toEqual([command, 'ApprovalDenied'])
+    for (const command of ["echo 'touch pwned' | sh", 'echo x | touch a'])
+      expect([command, codeOf(await bash(command))]).toEqual([command, 'ApprovalDenied'])
   })
 
   it('a deny rule can match a whole pipeline', async () => {
-    const bash = await open({}, { mode: 'yolo', rules: [{ permission: 'bash', pattern: 'printenv * | tee *', action: 'deny' }] })
+    const bash = await open(
+      {}, { mode: 'yolo', rules: [{ permission: 'bash', pattern: 'printenv * | tee *', action: 'deny' }] },
+    )
     expect(codeOf(await bash('printenv HOME | tee pwned'))).toBe('RuleDenied')
   })
 })
@@ -139,7 +166,9 @@ describe('an approval covers', () => {
     await bash('touch a')
     await bash('timeout 5 touch a 2>&1')
     expect(asked.length).toBe(1)
-    for (const other of ['touch b', 'touch a b', 'X=1 touch a', 'touch a < /dev/null | cat', 'cd sub && touch a', 'ls | touch a']) {
+    for (const other of [
+      'touch b', 'touch a b', 'X=1 touch a', 'touch a < /dev/null | cat', 'cd sub && touch a', 'ls | touch a',
+    ]) {
       asked = []
       await bash(other)
       expect([other, asked.length]).toEqual([other, 1])
@@ -198,7 +227,9 @@ describe('rules', () => {
   ])('a deny rule for `touch` denies every command that would run it: %o', async (rules) => {
     const bash = await bashUnder(...rules)
     for (const command of RUN_TOUCH) {
-      expect([command, codeOf(await bash(command))]).toEqual([command, expect.stringMatching(/^(?:RuleDenied|WatchdogDenied)$/)])
+      expect([command, codeOf(await bash(command))]).toEqual([
+        command, expect.stringMatching(/^(?:RuleDenied|WatchdogDenied)$/),
+      ])
       expect(existsSync(join(workspace, 'x'))).toBe(false)
     }
   })
@@ -220,6 +251,7 @@ describe('rules', () => {
 
   it('destructive commands are denied in every mode', async () => {
     const bash = await bashUnder(rule('allow', '*'))
-    for (const command of DESTRUCTIVE) expect([command, codeOf(await bash(command))]).toEqual([command, 'WatchdogDenied'])
+    for (const command of DESTRUCTIVE)
+      expect([command, codeOf(await bash(command))]).toEqual([command, 'WatchdogDenied'])
   })
 })

@@ -1,4 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
+} from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -31,7 +33,9 @@ beforeAll(async () => {
   mkdirSync(workspace)
   writeFileSync(join(root, 'secret'), 'precious')
   const env = { LANG: 'C.UTF-8', TERM: 'dumb', HOME: '/dev/null', GIT_EDITOR: 'false' }
-  sandbox = createSandbox({ workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin', dirname(process.execPath)], env } })
+  sandbox = createSandbox({
+    workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin', dirname(process.execPath)], env },
+  })
   session = await sandbox.open(toolRequest('bash', { workspace: [workspace] }))
   // Each process keeps a connection open, so its start and end are events.
   server = createServer((socket) => {
@@ -51,8 +55,10 @@ afterAll(async () => {
 })
 
 let calls = 0
-const bash = (command: string, more: JsonObject = {}, signal = new AbortController().signal, onUpdate: (partial: Json) => void = () => {}) =>
-  session.call({ callId: `c${++calls}`, tool: 'bash', args: { command, ...more }, signal, onUpdate })
+const bash = (
+  command: string, more: JsonObject = {}, signal = new AbortController().signal,
+  onUpdate: (partial: Json) => void = () => {},
+) => session.call({ callId: `c${++calls}`, tool: 'bash', args: { command, ...more }, signal, onUpdate })
 const put = (name: string, content: string) => writeFileSync(join(workspace, name), content)
 const get = (name: string) => readFileSync(join(workspace, name), 'utf8')
 /** A process that connects with a name and runs until it is killed. */
@@ -69,7 +75,10 @@ describe('plain commands run without a shell', () => {
   it.each([
     ['a program with arguments', "printf '%s|' a 'b c' \"d  e\" f\\ g", { stdout: 'a|b c|d  e|f g|', exit_code: 0 }],
     ['an exit code', 'ls nowhere', { exit_code: 2, stderr: expect.stringContaining('nowhere') }],
-    ['a signal', `${node} -e 'process.kill(process.pid, "SIGKILL")'`, has('bubblewrap') ? { exit_code: 137 } : { exit_code: null, signal: 'SIGKILL' }],
+    [
+      'a signal', `${node} -e 'process.kill(process.pid, "SIGKILL")'`,
+      has('bubblewrap') ? { exit_code: 137 } : { exit_code: null, signal: 'SIGKILL' },
+    ],
     ['a pipeline', "printf 'b\\na\\nb\\n' | sort | uniq -c | tr -s ' '", { stdout: ' 1 a\n 2 b\n', exit_code: 0 }],
     ['the exit code of the last command in a pipeline', 'false | true', { exit_code: 0 }],
     ['negation', '! false', { exit_code: 0 }],
@@ -92,7 +101,9 @@ describe('plain commands run without a shell', () => {
   })
 
   it('redirections read and write files of the workspace', async () => {
-    await bash('echo one > notes.txt; echo two >> notes.txt; ls nowhere 2> errors.txt; tr a-z A-Z < notes.txt > loud.txt')
+    await bash(
+      'echo one > notes.txt; echo two >> notes.txt; ls nowhere 2> errors.txt; tr a-z A-Z < notes.txt > loud.txt',
+    )
     expect([get('notes.txt'), get('loud.txt')]).toEqual(['one\ntwo\n', 'ONE\nTWO\n'])
     expect(get('errors.txt')).toContain('nowhere')
   })
@@ -100,19 +111,27 @@ describe('plain commands run without a shell', () => {
   it('patterns expand to file names as in a shell', async () => {
     mkdirSync(join(workspace, 'globs/deep'), { recursive: true })
     for (const name of ['b.ts', 'a.ts', '.hidden.ts', 'c.js', 'deep/d.ts']) put(`globs/${name}`, '')
-    expect(await bash('echo *.ts [ac].* */*.ts *.none "*.ts"', { cwd: 'globs' })).toMatchObject({ stdout: 'a.ts b.ts a.ts c.js deep/d.ts *.none *.ts\n' })
+    expect(await bash('echo *.ts [ac].* */*.ts *.none "*.ts"', { cwd: 'globs' })).toMatchObject({
+      stdout: 'a.ts b.ts a.ts c.js deep/d.ts *.none *.ts\n',
+    })
   })
 
   it('a pattern that matches a file named like an option is refused', async () => {
     mkdirSync(join(workspace, 'options'))
     put('options/-rf', '')
-    await expect(bash('chmod 600 *', { cwd: 'options' })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('./*') as string })
-    expect(await bash('chmod -v 600 ./*', { cwd: 'options' })).toMatchObject({ stdout: expect.stringContaining('./-rf') as string })
+    await expect(bash('chmod 600 *', { cwd: 'options' })).rejects.toMatchObject({
+      code: 'InputInvalid', message: expect.stringContaining('./*') as string,
+    })
+    expect(await bash('chmod -v 600 ./*', { cwd: 'options' })).toMatchObject({
+      stdout: expect.stringContaining('./-rf') as string,
+    })
   })
 
   it('cd changes the folder of later commands, and they do not run if it fails', async () => {
     mkdirSync(join(workspace, 'place/inner'), { recursive: true })
-    expect(await bash('cd place && cd inner && pwd; cd ..; pwd')).toMatchObject({ stdout: `${workspace}/place/inner\n${workspace}/place\n` })
+    expect(await bash('cd place && cd inner && pwd; cd ..; pwd')).toMatchObject({
+      stdout: `${workspace}/place/inner\n${workspace}/place\n`,
+    })
     expect(await bash('cd place/nowhere; echo here > gone')).toMatchObject({ exit_code: 1, stdout: '' })
     expect(existsSync(join(workspace, 'gone'))).toBe(false)
     expect(await bash('pwd', { cwd: 'place' })).toMatchObject({ stdout: `${workspace}/place\n` })
@@ -129,10 +148,16 @@ describe('plain commands run without a shell', () => {
     put('evil.sh', `#!/bin/sh\ntouch ${workspace}/pwned\n`)
     await bash(`chmod +x evil.sh && git -C repo config core.fsmonitor ${workspace}/evil.sh && git -C repo config core.pager ${workspace}/evil.sh`)
     await bash('git -C repo config diff.external /bin/false')
-    const own = createSandbox({ workspace: join(workspace, 'repo'), operator: { path: ['/usr/bin', '/bin'], env: { HOME: '/dev/null' } } })
+    const own = createSandbox({
+      workspace: join(workspace, 'repo'), operator: { path: ['/usr/bin', '/bin'], env: { HOME: '/dev/null' } },
+    })
     const opened = await own.open(toolRequest('bash', { workspace: [join(workspace, 'repo')] }))
-    expect(await opened.call({ callId: 'g', tool: 'bash', args: { command: 'timeout 60 git status --short' }, signal: new AbortController().signal }))
-      .toMatchObject({ stdout: expect.stringContaining('?? file\n') as string })
+    expect(
+      await opened.call({
+        callId: 'g', tool: 'bash', args: { command: 'timeout 60 git status --short' },
+        signal: new AbortController().signal,
+      }),
+    ).toMatchObject({ stdout: expect.stringContaining('?? file\n') as string })
     await own.close()
     expect(existsSync(join(workspace, 'pwned'))).toBe(false)
   })
@@ -149,8 +174,11 @@ describe('commands that need a shell run in one', () => {
   })
 
   it.each([
-    'for i in 1; do touch ../outside; done', "sh -c 'touch ../outside'", "bash -ec 'touch ../outside'", "timeout 9 sh -c 'touch ../outside'", "env sh -c 'touch ../outside'", "echo 'touch ../outside' | sh", "sh <<< 'touch ../outside'",
-    "bash -s <<EOF\ntouch ../outside\nEOF", "find . -maxdepth 0 -exec sh -c 'touch ../outside' \\;", "echo x | xargs sh -c 'touch ../outside'", "setsid -w sh -c 'touch ../outside'", "true && sh -c 'touch ../outside'", "bash -c 'sh -c \"touch ../outside\"'",
+    'for i in 1; do touch ../outside; done', "sh -c 'touch ../outside'", "bash -ec 'touch ../outside'",
+    "timeout 9 sh -c 'touch ../outside'", "env sh -c 'touch ../outside'", "echo 'touch ../outside' | sh",
+    "sh <<< 'touch ../outside'", 'bash -s <<EOF\ntouch ../outside\nEOF',
+    "find . -maxdepth 0 -exec sh -c 'touch ../outside' \\;", "echo x | xargs sh -c 'touch ../outside'",
+    "setsid -w sh -c 'touch ../outside'", "true && sh -c 'touch ../outside'", 'bash -c \'sh -c "touch ../outside"\'',
   ])('the shell runs in a sandbox: %s', WALLS, async (command) => {
     await bash(command)
     const isWritten = existsSync(join(root, 'outside'))
@@ -183,7 +211,9 @@ describe('refuses', () => {
       symlinkSync(join(root, 'secret'), join(workspace, 'link'))
       symlinkSync(root, join(workspace, 'up'))
     }
-    await expect(bash(command.replace(' LINK', join(workspace, 'link')), more)).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string })
+    await expect(bash(command.replace(' LINK', join(workspace, 'link')), more)).rejects.toMatchObject({
+      code, message: expect.stringMatching(message) as string,
+    })
     expect(existsSync(join(root, 'outside'))).toBe(false)
   })
 })
@@ -197,7 +227,9 @@ describe('time and output', () => {
   // The processes answer by a socket, which Landlock alone does not let them open.
   it('output is streamed while the command runs', needs('bubblewrap'), async () => {
     const seen = Promise.withResolvers<Json>()
-    const running = bash(`echo first; ${node} -e '${holder('streams')}'`, {}, undefined, (partial) => seen.resolve(partial))
+    const running = bash(`echo first; ${node} -e '${holder('streams')}'`, {}, undefined, (partial) =>
+      seen.resolve(partial),
+    )
     expect(await seen.promise).toMatchObject({ type: 'shell.output', stream: 'stdout', text: 'first\n' })
     ;(await connected('streams')).destroy()
     expect(await running).toMatchObject({ stdout: 'first\n', exit_code: 0 })
@@ -223,22 +255,27 @@ describe('time and output', () => {
   })
 
   // The processes answer by a socket, which Landlock alone does not let them open.
-  it('background processes are killed when the command ends, as the description states', needs('bubblewrap'), async () => {
-    const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"ignore"}).unref();${holder('starter')}`
-    const running = bash(`${node} -e '${inner}' '${holder('server')}'`)
-    const [starter, left] = await Promise.all([connected('starter'), connected('server')])
-    const ended = new Promise((resolve) => {
-      left.once('close', resolve)
-    })
-    starter.destroy()
-    expect(await running).toMatchObject({ exit_code: 0 })
-    await ended
-    expect(manifest.tools[0]!.description).toContain('What it starts is ended with it')
-  })
+  it(
+    'background processes are killed when the command ends, as the description states', needs('bubblewrap'),
+    async () => {
+      const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"ignore"}).unref();${holder('starter')}`
+      const running = bash(`${node} -e '${inner}' '${holder('server')}'`)
+      const [starter, left] = await Promise.all([connected('starter'), connected('server')])
+      const ended = new Promise((resolve) => {
+        left.once('close', resolve)
+      })
+      starter.destroy()
+      expect(await running).toMatchObject({ exit_code: 0 })
+      await ended
+      expect(manifest.tools[0]!.description).toContain('What it starts is ended with it')
+    },
+  )
 
   it('a grandchild that keeps the pipe open does not delay the result', async () => {
     const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"inherit"}).unref();console.log("left")`
-    expect(await bash(`${node} -e '${inner}' '${holder('left-behind')}'`)).toMatchObject({ stdout: 'left\n', exit_code: 0 })
+    expect(await bash(`${node} -e '${inner}' '${holder('left-behind')}'`)).toMatchObject({
+      stdout: 'left\n', exit_code: 0,
+    })
   })
 })
 
@@ -246,7 +283,12 @@ it('has the expected schema', () => {
   expect(manifest.tools[0]).toMatchObject({
     name: 'bash', gated: true, mode: 'local', kind: 'execute', timeoutMs: 130_000,
     inputSchema: { type: 'object', required: ['command'], additionalProperties: false },
-    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] }, net: { hosts: ['*'] }, shell: [{ cmd: '*', args: [{ rest: true }] }] },
+    requires: {
+      fs: { read: ['{workspace}'], write: ['{workspace}'] }, net: { hosts: ['*'] },
+      shell: [{ cmd: '*', args: [{ rest: true }] }],
+    },
   })
-  expect(Object.keys(manifest.tools[0]!.inputSchema.properties as object)).toEqual(['command', 'timeout_ms', 'cwd', 'description'])
+  expect(Object.keys(manifest.tools[0]!.inputSchema.properties as object)).toEqual([
+    'command', 'timeout_ms', 'cwd', 'description',
+  ])
 })

@@ -1,7 +1,9 @@
 // @module-tag git
 import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NO_COMMAND_WALLS, type ApprovalRequest, type Outcome } from '@bulkhead/contract'
@@ -24,14 +26,18 @@ let asked: ApprovalRequest[]
 /** Whether the host knows of a file wall around commands. */
 let isWalled = true
 
-const git = (...args: readonly string[]) => spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: workspace, encoding: 'utf8' })
+const git = (...args: readonly string[]) =>
+  spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: workspace, encoding: 'utf8' })
 
 beforeAll(async () => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-unasked-')))
   workspace = join(root, 'workspace')
   mkdirSync(join(workspace, 'src'), { recursive: true })
   mkdirSync(join(workspace, 'bin'))
-  for (const [name, content] of Object.entries({ 'a.txt': 'a foo\nb\n', 'b.txt': 'a foo\nc\n', 'src/x.ts': 'foo\n', 'src/with space.ts': 'foo two\n', 'package.json': '{"name":"p"}\n' })) {
+  for (const [name, content] of Object.entries({
+    'a.txt': 'a foo\nb\n', 'b.txt': 'a foo\nc\n', 'src/x.ts': 'foo\n', 'src/with space.ts': 'foo two\n',
+    'package.json': '{"name":"p"}\n',
+  })) {
     writeFileSync(join(workspace, name), content)
   }
   writeFileSync(join(root, 'secret.ts'), 'foo precious\n')
@@ -42,12 +48,19 @@ beforeAll(async () => {
   git('add', '-A')
   git('commit', '-qm', 'first')
   spawnSync('tar', ['czf', 'x.tgz', 'a.txt'], { cwd: workspace })
-  const loader = createLoader({ coreVersion: '1.0.0', roots: { global: join(root, 'home'), projectFolder: '.bulkhead' }, bundled: bundledExtensions })
+  const loader = createLoader({
+    coreVersion: '1.0.0', roots: { global: join(root, 'home'), projectFolder: '.bulkhead' }, bundled: bundledExtensions,
+  })
   const report = await loader.load({ workspace, trust: 'declined', projectDigest: 'any' })
   const env = { HOME: '/dev/null', LANG: 'C.UTF-8' }
-  sandbox = createSandbox({ workspace, operator: { path: [join(workspace, 'bin'), '/usr/local/bin', '/usr/bin', '/bin'], env } })
+  sandbox = createSandbox({
+    workspace, operator: { path: [join(workspace, 'bin'), '/usr/local/bin', '/usr/bin', '/bin'], env },
+  })
   const here = { ...sandbox, commandWalls: async () => isWalled ? await sandbox.commandWalls() : NO_COMMAND_WALLS }
-  host = createHost({ report, sandbox: here, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
+  host = createHost({
+    report, sandbox: here, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined,
+    argumentsReaders,
+  })
   session = await host.openSession({
     mode: 'ask',
     approver: {
@@ -68,7 +81,8 @@ afterAll(async () => {
   rmSync(root, { recursive: true })
 })
 
-const call = (name: string, args: object): Promise<Outcome> => session.call({ id: crypto.randomUUID(), name, arguments: args })
+const call = (name: string, args: object): Promise<Outcome> =>
+  session.call({ id: crypto.randomUUID(), name, arguments: args })
 const bash = (command: string): Promise<Outcome> => call('bash', { command })
 const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 
@@ -81,31 +95,42 @@ describe('in mode ask, read-only commands inside the workspace run without appro
     expect(existsSync(join(root, 'pwned'))).toBe(false)
   })
 
-  it.each(['git diff', 'git status', 'git diff HEAD'])('%s does not follow a path of the index out of the workspace', async (command) => {
-    const index = join(workspace, '.git/index')
-    const before = readFileSync(index)
-    const bytes = Buffer.from(before)
-    bytes.write('../secret.ts', bytes.indexOf('package.json'))
-    const body = bytes.subarray(0, -20)
-    writeFileSync(index, Buffer.concat([body, hash('sha1', body, 'buffer')]))
-    try {
-      expect(JSON.stringify(await bash(command))).not.toContain('precious')
-    } finally {
-      writeFileSync(index, before)
-    }
-  })
+  it.each(['git diff', 'git status', 'git diff HEAD'])(
+    '%s does not follow a path of the index out of the workspace',
+    async (command) => {
+      const index = join(workspace, '.git/index')
+      const before = readFileSync(index)
+      const bytes = Buffer.from(before)
+      bytes.write('../secret.ts', bytes.indexOf('package.json'))
+      const body = bytes.subarray(0, -20)
+      writeFileSync(index, Buffer.concat([body, hash('sha1', body, 'buffer')]))
+      try {
+        expect(JSON.stringify(await bash(command))).not.toContain('precious')
+      } finally {
+        writeFileSync(index, before)
+      }
+    },
+  )
 
   it('git asks only before it changes something', async () => {
-    const reads = [{ action: 'status' }, { action: 'diff', paths: ['a.txt'] }, { action: 'log' }, { action: 'show' }, { action: 'branch' }]
-    for (const args of reads.filter((_, at) => at % thoroughly(4, 1) === 0)) expect([codeOf(await call('git', args)), asked]).toEqual(['output', []])
-    for (const args of [{ action: 'add', paths: ['x.tgz'] }, { action: 'commit', message: 'm' }, { action: 'branch', name: 'x' }]) {
+    const reads = [
+      { action: 'status' }, { action: 'diff', paths: ['a.txt'] }, { action: 'log' }, { action: 'show' },
+      { action: 'branch' },
+    ]
+    for (const args of reads.filter((_, at) => at % thoroughly(4, 1) === 0))
+      expect([codeOf(await call('git', args)), asked]).toEqual(['output', []])
+    for (const args of [
+      { action: 'add', paths: ['x.tgz'] }, { action: 'commit', message: 'm' }, { action: 'branch', name: 'x' },
+    ]) {
       expect(codeOf(await call('git', args))).toBe('ApprovalDenied')
     }
     expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['git add', 'git commit', 'git branch'])
   })
 
   it('grep and glob run without approval', async () => {
-    expect([codeOf(await call('grep', { pattern: 'foo' })), codeOf(await call('glob', { pattern: '**/*.ts' })), asked]).toEqual(['output', 'output', []])
+    expect([
+      codeOf(await call('grep', { pattern: 'foo' })), codeOf(await call('glob', { pattern: '**/*.ts' })), asked,
+    ]).toEqual(['output', 'output', []])
   })
 })
 

@@ -28,14 +28,30 @@ beforeAll(async () => {
   mkdirSync(join(root, 'beside'))
   writeFileSync(join(root, 'beside/secret'), 'precious\n')
   writeFileSync(join(workspace, '.env'), 'KEY=precious\n')
-  const loader = createLoader({ coreVersion: '1.0.0', roots: { global: join(root, 'home'), projectFolder: '.bulkhead' }, bundled: bundledExtensions })
+  const loader = createLoader({
+    coreVersion: '1.0.0', roots: { global: join(root, 'home'), projectFolder: '.bulkhead' }, bundled: bundledExtensions,
+  })
   const report = await loader.load({ workspace, trust: 'declined', projectDigest: 'any' })
-  sandbox = createSandbox({ workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin'], env: { HOME: '/dev/null', LANG: 'C.UTF-8' } }, spares: { process: 0, thread: 0 } })
-  host = createHost({ report, sandbox, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
+  sandbox = createSandbox({
+    workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin'], env: { HOME: '/dev/null', LANG: 'C.UTF-8' } },
+    spares: { process: 0, thread: 0 },
+  })
+  host = createHost({
+    report, sandbox, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined,
+    argumentsReaders,
+  })
 })
 beforeEach(async () => {
   asked = []
-  session = await host.openSession({ mode: 'ask', approver: { approve: async (request) => { asked.push(request); return { decision: 'once' } } } })
+  session = await host.openSession({
+    mode: 'ask',
+    approver: {
+      approve: async (request) => {
+        asked.push(request)
+        return { decision: 'once' }
+      },
+    },
+  })
 })
 afterAll(async () => {
   await host.close()
@@ -43,9 +59,12 @@ afterAll(async () => {
   rmSync(root, { recursive: true })
 })
 
-const bash = (command: string): Promise<Outcome> => session.call({ id: crypto.randomUUID(), name: 'bash', arguments: { command } })
+const bash = (command: string): Promise<Outcome> =>
+  session.call({ id: crypto.randomUUID(), name: 'bash', arguments: { command } })
 const keys = (): readonly string[] => asked.map(({ approvalKey }) => approvalKey)
-const noted = (stopped: string, again: string) => ({ data: { stopped_by: stopped, note: expect.stringContaining(again) as string } })
+const noted = (stopped: string, again: string) => ({
+  data: { stopped_by: stopped, note: expect.stringContaining(again) as string },
+})
 
 describe('a command that its wall stopped', needs('bubblewrap', 'git'), () => {
   it('says so, and asks for the work wall the next time', async () => {
@@ -53,7 +72,9 @@ describe('a command that its wall stopped', needs('bubblewrap', 'git'), () => {
     expect(await bash(line)).toMatchObject(noted('look', 'Run the same command again to ask for the work wall'))
     expect([keys(), existsSync(join(workspace, 'changes.txt'))]).toEqual([[], false])
     expect(await bash(line)).toMatchObject({ data: { exit_code: 0 } })
-    expect([keys(), readFileSync(join(workspace, 'changes.txt'), 'utf8')]).toEqual([[`[effects] ${line}`], expect.stringContaining('first')])
+    expect([keys(), readFileSync(join(workspace, 'changes.txt'), 'utf8')]).toEqual([
+      [`[effects] ${line}`], expect.stringContaining('first'),
+    ])
   })
 
   it('asks to run without a wall after the work wall', async () => {
@@ -85,14 +106,16 @@ it('a command that only fails has no note', WALLS, async () => {
 })
 
 it.each<[string, string]>([
-  ['cat .env', '.env'], ['cat < .env', '.env'], ['head -n 1 .env', '[effects] head -n 1 .env'], ['for f in .env; do cat "$f"; done', '[shell] for f in .env; do cat "$f"; done'],
+  ['cat .env', '.env'], ['cat < .env', '.env'], ['head -n 1 .env', '[effects] head -n 1 .env'],
+  ['for f in .env; do cat "$f"; done', '[shell] for f in .env; do cat "$f"; done'],
 ])('%s asks, and shows the file once approved', WALLS, async (command, key) => {
   expect(await bash(command)).toMatchObject({ data: { stdout: 'KEY=precious\n' } })
   expect(keys().map((one) => one.replace('[open] ', ''))).toEqual([key])
 })
 
 it('explain names the wall', WALLS, async () => {
-  const explained = async (command: string) => (await session.explain({ id: 'e', name: 'bash', arguments: { command } })).wall
+  const explained = async (command: string) =>
+    (await session.explain({ id: 'e', name: 'bash', arguments: { command } })).wall
   const work = isWalled ? 'work' : 'open'
   expect([await explained('ls -la'), await explained('npm test'), await explained('ls')]).toEqual([
     { wall: isWalled ? 'look' : 'open' }, { wall: work }, { wall: isWalled ? 'look' : 'open' },

@@ -25,31 +25,48 @@ const failure = async (code: string, more?: Partial<ProgramRun>, limits?: Partia
 }
 
 describe('code_exec', () => {
-  const tool = toolSession('code_exec', {}, { bundled: { programs: { place: () => placeWith(), functions: () => [] } } })
+  const tool = toolSession(
+    'code_exec', {}, { bundled: { programs: { place: () => placeWith(), functions: () => [] } } },
+  )
   it('returns the value as JSON, and the console output', async () => {
-    expect(await tool.call({ code: 'console.log("one", { a: 1 })\nconsole.error("two")\nawait null\nreturn [1, 2].map((n) => n * 2)' }))
-      .toEqual({ value: [2, 4], console: 'one { a: 1 }\ntwo' })
+    expect(
+      await tool.call({
+        code: 'console.log("one", { a: 1 })\nconsole.error("two")\nawait null\nreturn [1, 2].map((n) => n * 2)',
+      }),
+    ).toEqual({ value: [2, 4], console: 'one { a: 1 }\ntwo' })
     expect(await tool.call({ code: '// nothing' })).toEqual({ value: null })
   })
 
   it('names the line of an error, and keeps the output before it', async () => {
     expect(await tool.refusal({ code: 'console.log("here")\n\nnull.a' })).toMatchObject({
-      code: 'ProgramFailed', message: 'Console:\nhere\n\nTypeError, line 3: Cannot read properties of null (reading \'a\')',
+      code: 'ProgramFailed',
+      message: "Console:\nhere\n\nTypeError, line 3: Cannot read properties of null (reading 'a')",
       data: { name: 'TypeError', line: 3, column: 6 },
     })
   })
 
   it('fails without a sandbox', async () => {
-    await expect(runProgram(undefined, { code: '', signal: new AbortController().signal })).rejects.toMatchObject({ code: 'CapabilityUnavailable' })
-    await expect(runProgram({ open: () => Promise.reject(new BulkheadError('NoPlaceFree', 'All places are taken.')), limits: DEFAULT_LIMITS },
-      { code: '', signal: new AbortController().signal })).rejects.toMatchObject({ code: 'ResourceBusy' })
+    await expect(runProgram(undefined, { code: '', signal: new AbortController().signal })).rejects.toMatchObject({
+      code: 'CapabilityUnavailable',
+    })
+    await expect(
+      runProgram(
+        {
+          open: () => Promise.reject(new BulkheadError('NoPlaceFree', 'All places are taken.')), limits: DEFAULT_LIMITS,
+        },
+        { code: '', signal: new AbortController().signal },
+      ),
+    ).rejects.toMatchObject({ code: 'ResourceBusy' })
   })
 })
 
-const OUTPUT = { type: 'output', data: 1, metadata: { call_id: '', tool: '', origin: null, duration_ms: 0, attempt: 1 } } as const
+const OUTPUT = {
+  type: 'output', data: 1, metadata: { call_id: '', tool: '', origin: null, duration_ms: 0, attempt: 1 },
+} as const
 
 /** Each program starts a process. */
-const sampled = <Case extends readonly unknown[]>(cases: readonly Case[]): readonly Case[] => cases.slice(0, thoroughly(1, cases.length))
+const sampled = <Case extends readonly unknown[]>(cases: readonly Case[]): readonly Case[] =>
+  cases.slice(0, thoroughly(1, cases.length))
 
 describe('a program', () => {
   it('has no powers, and nothing of it is left for the next', async () => {
@@ -58,48 +75,71 @@ describe('a program', () => {
       const reached = await Promise.allSettled([import('node:fs'), import('node:child_process'), fetch('http://127.0.0.1:1')])
       return [typeof left, typeof require, Object.keys(process.env).length, reached.map(({ status }) => status)]
     `)).value).toEqual(['undefined', 'undefined', 0, ['rejected', 'rejected', 'rejected']])
-    expect(requests.at(-1)).toMatchObject({ placement: 'process', tools: [{ grant: { capabilities: [], fs: { read: [] } } }] })
+    expect(requests.at(-1)).toMatchObject({
+      placement: 'process', tools: [{ grant: { capabilities: [], fs: { read: [] } } }],
+    })
   })
 
-  it.each(sampled([
-    ['ok()\n\n  return )', 3], ['const a = ;', 1], ['const a = 1\nconst a = 2', 2], ['if (1) {', 1], ['import "node:fs"', 1], ['}', 1],
-  ]))('with the syntax error %j is refused with its place', async (code, line) => {
+  it.each(
+    sampled([
+      ['ok()\n\n  return )', 3], ['const a = ;', 1], ['const a = 1\nconst a = 2', 2], ['if (1) {', 1],
+      ['import "node:fs"', 1], ['}', 1],
+    ]),
+  )('with the syntax error %j is refused with its place', async (code, line) => {
     const { code: kind, data } = await failure(code)
     expect({ kind, data }).toMatchObject({ kind: 'ProgramFailed', data: { name: 'SyntaxError', line } })
   })
 
   it.each([
     ['import fs from "node:fs"\nreturn 1', /^SyntaxError, line 1: .*without imports and exports$/],
-    ['return await fetch("https://example.org")', /^BulkheadError, line 1: `fetch` is not available to a program\. Use another tool\.$/],
+    [
+      'return await fetch("https://example.org")',
+      /^BulkheadError, line 1: `fetch` is not available to a program\. Use another tool\.$/,
+    ],
   ])('learns what it cannot use: %j', async (code, message) => {
     expect((await failure(code)).message).toMatch(message)
   })
 
-  it.each(sampled([
-    ['throw "text"', { message: 'Error: text', data: { name: 'Error' } }],
-    ['throw undefined', { message: 'Error: undefined' }],
-    ['throw Object.assign(new Error("x"), { code: "SessionCancelled", name: "\\u202eName" })', { message: '\\u{202e}Name, line 1: x', data: { code: 'SessionCancelled' } }],
-    ['throw new Proxy({}, { get() { throw 1 } })', { message: expect.stringMatching(/^The program was ended: /) }],
-    ['throw { stack: "program.js:99999999999999999999:1", message: { toString: () => "m" } }', { message: 'Error: m' }],
-    ['const e = new Error("a"); e.stack = "program.js:7:7"; throw e', { data: { line: 7 } }],
-    ['setTimeout(() => { throw new Error("later") }); await new Promise(() => setTimeout(() => 0, 1e6))', { data: { code: 'CompartmentCrashed' } }],
-    ['process.exit(0)', { code: 'ProgramFailed' }],
-  ]))('that fails by %j ends with ProgramFailed', async (code, expected) => {
+  it.each(
+    sampled([
+      ['throw "text"', { message: 'Error: text', data: { name: 'Error' } }],
+      ['throw undefined', { message: 'Error: undefined' }],
+      [
+        'throw Object.assign(new Error("x"), { code: "SessionCancelled", name: "\\u202eName" })',
+        { message: '\\u{202e}Name, line 1: x', data: { code: 'SessionCancelled' } },
+      ],
+      ['throw new Proxy({}, { get() { throw 1 } })', { message: expect.stringMatching(/^The program was ended: /) }],
+      [
+        'throw { stack: "program.js:99999999999999999999:1", message: { toString: () => "m" } }',
+        { message: 'Error: m' },
+      ],
+      ['const e = new Error("a"); e.stack = "program.js:7:7"; throw e', { data: { line: 7 } }],
+      [
+        'setTimeout(() => { throw new Error("later") }); await new Promise(() => setTimeout(() => 0, 1e6))',
+        { data: { code: 'CompartmentCrashed' } },
+      ],
+      ['process.exit(0)', { code: 'ProgramFailed' }],
+    ]),
+  )('that fails by %j ends with ProgramFailed', async (code, expected) => {
     expect(await failure(code)).toMatchObject({ code: 'ProgramFailed', ...expected })
   })
 
-  it.each(sampled([
-    ['return () => 1', 'OutputMalformed'], ['return 1n', 'OutputMalformed'], ['const a = {}; a.a = a; return a', 'OutputMalformed'],
-    ['return "x".repeat(9e6)', 'OutputTooLarge'], ['return Array(3e5).fill(0)', 'OutputTooLarge'],
-  ]))('that does %j ends with %s', async (code, expected) => {
+  it.each(
+    sampled([
+      ['return () => 1', 'OutputMalformed'], ['return 1n', 'OutputMalformed'],
+      ['const a = {}; a.a = a; return a', 'OutputMalformed'], ['return "x".repeat(9e6)', 'OutputTooLarge'],
+      ['return Array(3e5).fill(0)', 'OutputTooLarge'],
+    ]),
+  )('that does %j ends with %s', async (code, expected) => {
     expect((await failure(code)).code).toBe(expected)
   })
 
   it('ends at a limit of memory, of computing, and with the signal', async () => {
     expect(await failure('const all = []; for (;;) all.push(new Array(1e5).fill(all.length))', {}, { heapMb: 32 }))
       .toMatchObject({ code: 'ProgramFailed', data: { code: 'CompartmentOutOfHeap' } })
-    expect(await failure('console.log("loops"); await null; for (;;);', { computeMs: 200 }))
-      .toMatchObject({ code: 'ProgramFailed', data: { code: 'ExecutionTimeout' }, message: expect.stringContaining('loops') })
+    expect(await failure('console.log("loops"); await null; for (;;);', { computeMs: 200 })).toMatchObject({
+      code: 'ProgramFailed', data: { code: 'ExecutionTimeout' }, message: expect.stringContaining('loops'),
+    })
     const cancel = new AbortController()
     const stopped = run('await tools.begun(); for (;;);', {
       signal: cancel.signal,
@@ -114,7 +154,9 @@ describe('a program', () => {
   it('that leaves a call open does not keep its timer', async () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     const answer = Promise.withResolvers<never>()
-    await run('tools.slow(); await tools.quick(); return 1', { computeMs: 1e6, callTool: (name) => name === 'slow' ? answer.promise : Promise.resolve(OUTPUT) })
+    await run('tools.slow(); await tools.quick(); return 1', {
+      computeMs: 1e6, callTool: (name) => (name === 'slow' ? answer.promise : Promise.resolve(OUTPUT)),
+    })
     const before = timers()
     answer.reject(new Error('cancelled'))
     await new Promise(setImmediate)
@@ -128,6 +170,8 @@ describe('a program', () => {
   })
 
   it('cannot forge the report of a success that is none', async () => {
-    expect(await failure('import("./index.js").then((m) => { m.default.tools.program.execute = 1 }); throw new Error("x")')).toMatchObject({ message: 'Error, line 1: x' })
+    expect(
+      await failure('import("./index.js").then((m) => { m.default.tools.program.execute = 1 }); throw new Error("x")'),
+    ).toMatchObject({ message: 'Error, line 1: x' })
   })
 })

@@ -1,9 +1,13 @@
-import { BulkheadError, DEFAULT_LIMITS, type CompartmentRequest, type CompartmentSession, type Outcome } from '@bulkhead/contract'
+import {
+  BulkheadError, DEFAULT_LIMITS, type CompartmentRequest, type CompartmentSession, type Outcome,
+} from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import { createTool } from '../code-mode.ts'
 
 const made: string[] = []
-const output = { type: 'output', data: 1, metadata: { call_id: '', tool: '', origin: null, duration_ms: 0, attempt: 1 } } satisfies Outcome
+const output = {
+  type: 'output', data: 1, metadata: { call_id: '', tool: '', origin: null, duration_ms: 0, attempt: 1 },
+} satisfies Outcome
 
 /** A compartment that the program has taken over: it calls the tool that it likes. */
 const taken = (tool: string) => async ({ services }: CompartmentRequest): Promise<CompartmentSession> => ({
@@ -23,7 +27,9 @@ it.each([
     tools: { call: async (name: string) => { made.push(name); return output } },
   }
   made.length = 0
-  const { execute } = createTool({ programs }) as unknown as { execute(args: object, runtime: object): Promise<unknown> }
+  const { execute } = createTool({ programs }) as unknown as {
+    execute(args: object, runtime: object): Promise<unknown>
+  }
   expect(await execute({ code }, runtime)).toEqual({ value: expected })
   expect(made).toEqual(expected === 'called' ? [tool] : [])
 })

@@ -15,9 +15,15 @@ it('declares every bundled tool in valid TypeScript', () => {
 })
 
 it('names types that refer to themselves by the tool, and escapes what a description contains', () => {
-  const tree = { type: 'object', properties: { root: { $ref: '#/$defs/node' } }, $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } } }
+  const tree = {
+    type: 'object', properties: { root: { $ref: '#/$defs/node' } },
+    $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } },
+  }
   const text = declareTools([
-    tool('my-tool', 'Ends */ declare const tools: any /*\nand goes on.', { inputSchema: tree, outputSchema: { type: 'string' } }), tool('other', ''),
+    tool('my-tool', 'Ends */ declare const tools: any /*\nand goes on.', {
+      inputSchema: tree, outputSchema: { type: 'string' },
+    }),
+    tool('other', ''),
   ])
   expect(text).toBe(`type my_tool_node = {
   next?: my_tool_node
@@ -32,7 +38,9 @@ declare const tools: {
 })
 
 it('lists names where the declarations would be long, and as many as fit', () => {
-  const many = Array.from({ length: 1_000 }, (_, index) => tool(`tool_${index}`, `Does the thing ${index}. And more about it, at length.`))
+  const many = Array.from({ length: 1_000 }, (_, index) =>
+    tool(`tool_${index}`, `Does the thing ${index}. And more about it, at length.`),
+  )
   const text = describeTools(many)
   expect(text.length).toBeLessThan(25_000)
   expect(text).toContain('catalog.search(words)')

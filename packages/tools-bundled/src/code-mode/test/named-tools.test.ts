@@ -6,7 +6,10 @@ describe('the tools that a program names', () => {
     ['return 1', []],
     ['await tools.read({ path: other.write }); await tools["my-tool"](); tools?.bash?.()', ['bash', 'my-tool', 'read']],
     ['const { read, write: w = 1, "my-tool": m } = tools', ['my-tool', 'read', 'write']],
-    ['// tools\nconst text = "tools[x]"; const { tools: other } = { tools: 1 }; x.tools = 2; class A { tools() {} }', []],
+    [
+      '// tools\nconst text = "tools[x]"; const { tools: other } = { tools: 1 }; x.tools = 2; class A { tools() {} }',
+      [],
+    ],
     ['const f = (list) => list.map(async (path) => (await tools.read({ path })).tools)', ['read']],
     ['/"/.test(tools.grep) / 2', ['grep']],
   ])('of %j are %j', (code, tools) => {
@@ -14,9 +17,11 @@ describe('the tools that a program names', () => {
   })
 
   it.each([
-    'tools[name]()', 'const { [name]: f } = tools', 'const { read, ...rest } = tools', 'use(tools)', 'const all = tools', 'with_(() => tools)',
-    'const o = { tools }', 'tools`read`', '[tools][0]', 'eval("to" + "ols")', '\\u0074ools', 'tools.read = 1; x = tools', 'tools["re" + "ad"]', 'for (const x in tools);',
-    'return )', '} ; evil(tools); ({', '('.repeat(100_000), 'import("./index.js"); y[tools]', '({ [tools]: 1 })', 'let read; ({ read } = tools)',
+    'tools[name]()', 'const { [name]: f } = tools', 'const { read, ...rest } = tools', 'use(tools)',
+    'const all = tools', 'with_(() => tools)', 'const o = { tools }', 'tools`read`', '[tools][0]', 'eval("to" + "ols")',
+    '\\u0074ools', 'tools.read = 1; x = tools', 'tools["re" + "ad"]', 'for (const x in tools);', 'return )',
+    '} ; evil(tools); ({', '('.repeat(100_000), 'import("./index.js"); y[tools]', '({ [tools]: 1 })',
+    'let read; ({ read } = tools)',
   ])('of %j are all', (code) => {
     expect(namedTools(code)).toBe('all')
   })

@@ -24,7 +24,9 @@ describe('edit', () => {
     expect(await tool.refusal({ path: 'f.txt', old_string: 'a', new_string: 'c' }))
       .toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('occurs 2 times') })
     expect(await text()).toBe('a\na\n')
-    expect(await tool.call({ path: 'f.txt', old_string: 'a', new_string: 'c', replace_all: true })).toMatchObject({ replacements: 2 })
+    expect(await tool.call({ path: 'f.txt', old_string: 'a', new_string: 'c', replace_all: true })).toMatchObject({
+      replacements: 2,
+    })
     expect(await text()).toBe('c\nc\n')
   })
 
@@ -41,7 +43,8 @@ describe('edit', () => {
   })
 
   it.each([
-    ['a missing file', 'none', 'NotFound'], ['a folder', '.', 'InputInvalid'], ['a file outside the workspace', '../x', 'CapabilityDenied'],
+    ['a missing file', 'none', 'NotFound'], ['a folder', '.', 'InputInvalid'],
+    ['a file outside the workspace', '../x', 'CapabilityDenied'],
     ['a file of a gigabyte', 'huge', 'InputInvalid'],
   ])('refuses %s', async (_, path, code) => {
     await tool.put('huge')
@@ -51,24 +54,34 @@ describe('edit', () => {
 
   it('has the same result as splitting and joining', async () => {
     const piece = fc.constantFrom('a', 'b', '\n', 'é', '😀', '\ud83d\ude01', ' ', '$')
-    const textOf = (min: number, max: number) => fc.array(piece, { minLength: min, maxLength: max }).map((pieces) => pieces.join(''))
-    await fc.assert(fc.asyncProperty(textOf(0, 30), textOf(1, 3), textOf(0, 3), fc.boolean(), async (content, before, after, all) => {
-      fc.pre(before !== after)
-      await tool.put('f.txt', content)
-      const found = content.split(before).length - 1
-      const overlapping = Array.from({ length: content.length }, (_, at) => content.startsWith(before, at)).filter(Boolean).length
-      const outcome = await tool.call({ path: 'f.txt', old_string: before, new_string: after, replace_all: all }).then(
-        ({ replacements }) => replacements, () => 'refused',
-      )
-      const goes = all ? found > 0 : overlapping === 1
-      expect(outcome).toBe(goes ? found : 'refused')
-      expect(await text()).toBe(goes ? content.split(before).join(after) : content)
-    }), { numRuns: thoroughly(30, 150) })
+    const textOf = (min: number, max: number) =>
+      fc.array(piece, { minLength: min, maxLength: max }).map((pieces) => pieces.join(''))
+    await fc.assert(
+      fc.asyncProperty(textOf(0, 30), textOf(1, 3), textOf(0, 3), fc.boolean(), async (content, before, after, all) => {
+        fc.pre(before !== after)
+        await tool.put('f.txt', content)
+        const found = content.split(before).length - 1
+        const overlapping = Array.from({ length: content.length }, (_, at) => content.startsWith(before, at)).filter(
+          Boolean,
+        ).length
+        const outcome = await tool
+          .call({ path: 'f.txt', old_string: before, new_string: after, replace_all: all })
+          .then(
+            ({ replacements }) => replacements, () => 'refused',
+          )
+        const goes = all ? found > 0 : overlapping === 1
+        expect(outcome).toBe(goes ? found : 'refused')
+        expect(await text()).toBe(goes ? content.split(before).join(after) : content)
+      }),
+      { numRuns: thoroughly(30, 150) },
+    )
   })
 
   it('applies concurrent edits without losing any, and is atomic when cancelled', async () => {
     await tool.put('f.txt', Array.from({ length: 30 }, (_, i) => `<${i}>`).join('\n'))
-    await Promise.all(Array.from({ length: 30 }, (_, i) => tool.call({ path: 'f.txt', old_string: `<${i}>`, new_string: `[${i}]` })))
+    await Promise.all(
+      Array.from({ length: 30 }, (_, i) => tool.call({ path: 'f.txt', old_string: `<${i}>`, new_string: `[${i}]` })),
+    )
     expect(await text()).toBe(Array.from({ length: 30 }, (_, i) => `[${i}]`).join('\n'))
     const cancel = new AbortController()
     const editing = tool.call({ path: 'f.txt', old_string: '[0]', new_string: 'zero' }, cancel.signal)

@@ -1,7 +1,10 @@
 // @module-tag git
 import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -41,37 +44,77 @@ const hook = (folder: string, name: string): void => {
 }
 /** What a person would run. Shows that the attack works. */
 const plain = (...args: readonly string[]): void => {
-  spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=b', ...args], { cwd: workspace, env: { ...process.env, HOME: '/dev/null' }, input: '' })
+  spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=b', ...args], {
+    cwd: workspace, env: { ...process.env, HOME: '/dev/null' }, input: '',
+  })
 }
 const COMMIT = ['commit', '-m', 'm']
 /** Each attack starts git several times. `pnpm soak` runs all of them. */
-const sampleOf = <Attack>(attacks: readonly Attack[]): readonly Attack[] => attacks.filter((_, at) => at % thoroughly(3, 1) === 0)
+const sampleOf = <Attack,>(attacks: readonly Attack[]): readonly Attack[] =>
+  attacks.filter((_, at) => at % thoroughly(3, 1) === 0)
 
 describe('a program that a repository names does not run', () => {
-  it.each(sampleOf<[string, () => void, readonly string[], JsonObject]>([
-    ['core.fsmonitor', () => set(`core.fsmonitor=${evil}`), ['status'], { action: 'status' }],
-    ['diff.external', () => set(`diff.external=${evil}`), ['diff'], { action: 'diff' }],
-    ['an included file', () => {
-      writeIn(workspace, '.git/more', `[diff]\n\texternal = ${evil}\n`)
-      set('include.path=more')
-    }, ['diff'], { action: 'diff' }],
-    ['a diff driver', () => [attributes('* diff=x'), set(`diff.x.command=${evil}`)], ['diff'], { action: 'diff' }],
-    ['textconv', () => [attributes('* diff=x'), set(`diff.x.textconv=${evil}`)], ['show'], { action: 'show' }],
-    ['a clean filter', () => [attributes('* filter=x'), set(`filter.x.clean=${evil}`, 'filter.x.required=true')], ['status'], { action: 'status' }],
-    ['a process filter', () => [attributes('* filter=x'), set(`filter.x.process=${evil}`)], ['diff'], { action: 'diff' }],
-    ['a smudge filter', () => [gitIn(workspace, 'checkout', '-q', '.'), plain('branch', 'b', 'HEAD'), gitIn(workspace, 'rm', '-q', 'a.txt'),
-      plain(...COMMIT), attributes('* filter=x'), set(`filter.x.smudge=${evil}`)], ['switch', 'b'], { action: 'branch', name: 'b', switch: true }],
-    ['hooks', () => [hook('.git/hooks', 'pre-commit'), plain('add', '.')], COMMIT, { action: 'commit', message: 'm' }],
-    ['core.hooksPath', () => [hook('.githooks', 'post-commit'), set('core.hooksPath=.githooks'), plain('add', '.')], COMMIT, { action: 'commit', message: 'm' }],
-    ['a hook of refs', () => hook('.git/hooks', 'reference-transaction'), ['branch', 'x'], { action: 'branch', name: 'x' }],
-    ['gpg.program', () => [set('commit.gpgSign=true', `gpg.program=${evil}`), plain('add', '.')], COMMIT, { action: 'commit', message: 'm' }],
-    ['core.editor', () => [set(`core.editor=${evil}`), plain('add', '.')], [...COMMIT, '--edit'], { action: 'commit', message: 'm' }],
-    ['a submodule', () => {
-      repositoryIn(join(workspace, 'sub'))
-      gitIn(workspace, 'add', 'sub')
-      configure(join(workspace, 'sub'), 'core.fsmonitor', evil)
-    }, ['status'], { action: 'status' }],
-  ]))('%s', async (_, prepare, command, call) => {
+  it.each(
+    sampleOf<[string, () => void, readonly string[], JsonObject]>([
+      ['core.fsmonitor', () => set(`core.fsmonitor=${evil}`), ['status'], { action: 'status' }],
+      ['diff.external', () => set(`diff.external=${evil}`), ['diff'], { action: 'diff' }],
+      [
+        'an included file',
+        () => {
+          writeIn(workspace, '.git/more', `[diff]\n\texternal = ${evil}\n`)
+          set('include.path=more')
+        },
+        ['diff'], { action: 'diff' },
+      ],
+      ['a diff driver', () => [attributes('* diff=x'), set(`diff.x.command=${evil}`)], ['diff'], { action: 'diff' }],
+      ['textconv', () => [attributes('* diff=x'), set(`diff.x.textconv=${evil}`)], ['show'], { action: 'show' }],
+      [
+        'a clean filter', () => [attributes('* filter=x'), set(`filter.x.clean=${evil}`, 'filter.x.required=true')],
+        ['status'], { action: 'status' },
+      ],
+      [
+        'a process filter', () => [attributes('* filter=x'), set(`filter.x.process=${evil}`)], ['diff'],
+        { action: 'diff' },
+      ],
+      [
+        'a smudge filter',
+        () => [
+          gitIn(workspace, 'checkout', '-q', '.'), plain('branch', 'b', 'HEAD'), gitIn(workspace, 'rm', '-q', 'a.txt'),
+          plain(...COMMIT), attributes('* filter=x'), set(`filter.x.smudge=${evil}`),
+        ],
+        ['switch', 'b'], { action: 'branch', name: 'b', switch: true },
+      ],
+      [
+        'hooks', () => [hook('.git/hooks', 'pre-commit'), plain('add', '.')], COMMIT,
+        { action: 'commit', message: 'm' },
+      ],
+      [
+        'core.hooksPath', () => [hook('.githooks', 'post-commit'), set('core.hooksPath=.githooks'), plain('add', '.')],
+        COMMIT, { action: 'commit', message: 'm' },
+      ],
+      [
+        'a hook of refs', () => hook('.git/hooks', 'reference-transaction'), ['branch', 'x'],
+        { action: 'branch', name: 'x' },
+      ],
+      [
+        'gpg.program', () => [set('commit.gpgSign=true', `gpg.program=${evil}`), plain('add', '.')], COMMIT,
+        { action: 'commit', message: 'm' },
+      ],
+      [
+        'core.editor', () => [set(`core.editor=${evil}`), plain('add', '.')], [...COMMIT, '--edit'],
+        { action: 'commit', message: 'm' },
+      ],
+      [
+        'a submodule',
+        () => {
+          repositoryIn(join(workspace, 'sub'))
+          gitIn(workspace, 'add', 'sub')
+          configure(join(workspace, 'sub'), 'core.fsmonitor', evil)
+        },
+        ['status'], { action: 'status' },
+      ],
+    ]),
+  )('%s', async (_, prepare, command, call) => {
     prepare()
     rmSync(marker, { force: true })
     const copy = join(root, `copy${made}`)
@@ -98,10 +141,13 @@ describe('a program that a repository names does not run', () => {
     rmSync(marker, { force: true })
   }
 
-  it.each(sampleOf<JsonObject>([
-    { action: 'status' }, { action: 'diff' }, { action: 'diff', revision: 'HEAD' }, { action: 'diff', staged: true }, { action: 'add', paths: ['.'] },
-    { action: 'add', paths: ['new.txt'] }, { action: 'commit', message: 'm' }, { action: 'branch', name: 'other', switch: true }, { action: 'show' }, { action: 'log', paths: ['sub'] },
-  ]))('nor one that a submodule names: %j', async (call) => {
+  it.each(
+    sampleOf<JsonObject>([
+      { action: 'status' }, { action: 'diff' }, { action: 'diff', revision: 'HEAD' }, { action: 'diff', staged: true },
+      { action: 'add', paths: ['.'] }, { action: 'add', paths: ['new.txt'] }, { action: 'commit', message: 'm' },
+      { action: 'branch', name: 'other', switch: true }, { action: 'show' }, { action: 'log', paths: ['sub'] },
+    ]),
+  )('nor one that a submodule names: %j', async (call) => {
     withSubmodule()
     if (call['action'] === 'commit') plain('add', 'new.txt')
     rmSync(marker, { force: true })
@@ -123,7 +169,9 @@ describe('a program that a repository names does not run', () => {
     withSubmodule()
     expect(await unwalled({ action: 'add', paths: ['.'] })).toMatchObject({ submodules_left_out: ['sub'] })
     for (const path of ['sub', 'sub/a.txt']) {
-      await expect(unwalled({ action: 'add', paths: [path] })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining(`"${path}" belongs to a submodule`) as string })
+      await expect(unwalled({ action: 'add', paths: [path] })).rejects.toMatchObject({
+        code: 'InputInvalid', message: expect.stringContaining(`"${path}" belongs to a submodule`) as string,
+      })
     }
     expect(existsSync(marker)).toBe(false)
   })
@@ -131,22 +179,37 @@ describe('a program that a repository names does not run', () => {
   it('a filter that applies to an added file is named, and nothing is added', async () => {
     attributes('*.txt filter=x')
     writeIn(workspace, 'sub/c.txt', 'new')
-    await expect(unwalled({ action: 'add', paths: ['sub'] })).rejects.toMatchObject({ message: expect.stringContaining('sub/c.txt') as string })
+    await expect(unwalled({ action: 'add', paths: ['sub'] })).rejects.toMatchObject({
+      message: expect.stringContaining('sub/c.txt') as string,
+    })
     rmSync(join(workspace, 'sub'), { recursive: true })
     set(`filter.x.clean=${evil}`)
-    await expect(unwalled({ action: 'add', paths: ['.'] })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('a.txt') as string })
+    await expect(unwalled({ action: 'add', paths: ['.'] })).rejects.toMatchObject({
+      code: 'InputInvalid', message: expect.stringContaining('a.txt') as string,
+    })
     expect([existsSync(marker), gitIn(workspace, 'diff', '--cached', '--name-only')]).toEqual([false, ''])
     attributes('*.bin filter=x')
-    expect(await unwalled({ action: 'add', paths: ['.'] })).toMatchObject({ entries: [{ path: 'a.txt', staged: 'modified' }] })
+    expect(await unwalled({ action: 'add', paths: ['.'] })).toMatchObject({
+      entries: [{ path: 'a.txt', staged: 'modified' }],
+    })
   })
 
   it.each([
     ['hook.x.command', () => set(`hook.x.command=${evil}`)],
     ['remote.origin.promisor', () => set('remote.origin.promisor=true', `remote.origin.url=ext::${evil}`)],
-    ['filter.a=b.clean', () => writeIn(workspace, '.git/config', `${readFileSync(join(workspace, '.git/config'), 'utf8')}[filter "a=b"]\n\tclean = ${evil}\n`)],
+    [
+      'filter.a=b.clean',
+      () =>
+        writeIn(
+          workspace, '.git/config',
+          `${readFileSync(join(workspace, '.git/config'), 'utf8')}[filter "a=b"]\n\tclean = ${evil}\n`,
+        ),
+    ],
   ])('the setting %s is refused', async (name, prepare) => {
     prepare()
-    await expect(unwalled({ action: 'status' })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining(`"${name}"`) as string })
+    await expect(unwalled({ action: 'status' })).rejects.toMatchObject({
+      code: 'InputInvalid', message: expect.stringContaining(`"${name}"`) as string,
+    })
   })
 })
 
@@ -164,26 +227,55 @@ describe('a repository cannot lead out of the workspace', () => {
     writeFileSync(index, Buffer.concat([body, hash('sha1', body, 'buffer')]))
   }
 
-  it.each(sampleOf<[string, () => void, JsonObject, string, string]>([
-    ['core.worktree', () => set(`core.worktree=${outside}`), { action: 'diff' }, 'NotFound', 'not inside the workspace'],
-    ['a gitdir file', () => {
-      rmSync(join(workspace, '.git'), { recursive: true })
-      writeIn(workspace, '.git', `gitdir: ${outside}/.git\n`)
-    }, { action: 'show' }, 'NotFound', 'not inside the workspace'],
-    ['a linked .git', () => {
-      rmSync(join(workspace, '.git'), { recursive: true })
-      symlinkSync(join(outside, '.git'), join(workspace, '.git'))
-    }, { action: 'show' }, 'NotFound', 'not inside the workspace'],
-    ['linked objects', () => {
-      rmSync(join(workspace, '.git/objects'), { recursive: true })
-      symlinkSync(join(outside, '.git/objects'), join(workspace, '.git/objects'))
-    }, { action: 'log' }, 'InputInvalid', 'objects" is a link'],
-    ['alternates', () => writeIn(workspace, '.git/objects/info/alternates', `${outside}/.git/objects\n`), { action: 'show', revision: gitIn(outside, 'rev-parse', 'HEAD').trim() }, 'InputInvalid', 'alternates'],
-    ['an absolute path in the index', () => poison(join(outside, 'secret.txt')), { action: 'diff' }, 'InputInvalid', 'secret.txt'],
-    ['a relative path in the index', () => poison('../outside/secret.txt'), { action: 'diff' }, 'InputInvalid', '../outside/secret.txt'],
-    ['a path into .git', () => poison('.GIT/hooks/x'), { action: 'status' }, 'InputInvalid', '.GIT/hooks/x'],
-    ['a repository above', () => rmSync(join(workspace, '.git'), { recursive: true }), { action: 'log' }, 'NotFound', 'repository'],
-  ]))('by %s', async (_, prepare, call, code, message) => {
+  it.each(
+    sampleOf<[string, () => void, JsonObject, string, string]>([
+      [
+        'core.worktree', () => set(`core.worktree=${outside}`), { action: 'diff' }, 'NotFound',
+        'not inside the workspace',
+      ],
+      [
+        'a gitdir file',
+        () => {
+          rmSync(join(workspace, '.git'), { recursive: true })
+          writeIn(workspace, '.git', `gitdir: ${outside}/.git\n`)
+        },
+        { action: 'show' }, 'NotFound', 'not inside the workspace',
+      ],
+      [
+        'a linked .git',
+        () => {
+          rmSync(join(workspace, '.git'), { recursive: true })
+          symlinkSync(join(outside, '.git'), join(workspace, '.git'))
+        },
+        { action: 'show' }, 'NotFound', 'not inside the workspace',
+      ],
+      [
+        'linked objects',
+        () => {
+          rmSync(join(workspace, '.git/objects'), { recursive: true })
+          symlinkSync(join(outside, '.git/objects'), join(workspace, '.git/objects'))
+        },
+        { action: 'log' }, 'InputInvalid', 'objects" is a link',
+      ],
+      [
+        'alternates', () => writeIn(workspace, '.git/objects/info/alternates', `${outside}/.git/objects\n`),
+        { action: 'show', revision: gitIn(outside, 'rev-parse', 'HEAD').trim() }, 'InputInvalid', 'alternates',
+      ],
+      [
+        'an absolute path in the index', () => poison(join(outside, 'secret.txt')), { action: 'diff' }, 'InputInvalid',
+        'secret.txt',
+      ],
+      [
+        'a relative path in the index', () => poison('../outside/secret.txt'), { action: 'diff' }, 'InputInvalid',
+        '../outside/secret.txt',
+      ],
+      ['a path into .git', () => poison('.GIT/hooks/x'), { action: 'status' }, 'InputInvalid', '.GIT/hooks/x'],
+      [
+        'a repository above', () => rmSync(join(workspace, '.git'), { recursive: true }), { action: 'log' }, 'NotFound',
+        'repository',
+      ],
+    ]),
+  )('by %s', async (_, prepare, call, code, message) => {
     prepare()
     await expect(unwalled(call)).rejects.toMatchObject({ code, message: expect.stringContaining(message) as string })
   })
@@ -192,7 +284,11 @@ describe('a repository cannot lead out of the workspace', () => {
     for (const paths of [['../outside/secret.txt', 'a.txt'], [join(outside, 'secret.txt'), 'a.txt']]) {
       await expect(unwalled({ action: 'diff', paths })).rejects.toMatchObject({ code: 'InputInvalid' })
     }
-    expect(await unwalled({ action: 'diff', paths: [':(top)../outside/secret.txt'] }).catch(({ code }: { code: string }) => code)).not.toMatchObject({ diff: expect.stringContaining('precious') as string })
+    expect(
+      await unwalled({ action: 'diff', paths: [':(top)../outside/secret.txt'] }).catch(
+        ({ code }: { code: string }) => code,
+      ),
+    ).not.toMatchObject({ diff: expect.stringContaining('precious') as string })
   })
 })
 
@@ -207,6 +303,8 @@ describe('with the wall', needs('bubblewrap'), () => {
     symlinkSync(join(hidden, '.git/objects', start, rest), join(own, '.git/objects', start, rest))
     gitIn(own, 'update-index', '--add', '--cacheinfo', `100644,${blob},b.txt`)
     expect(gitIn(own, 'show', ':b.txt')).toBe('precious\n')
-    expect(await session.refusal({ action: 'show', path: 'r', revision: ':b.txt' })).toMatchObject({ code: 'ToolExecutionFailed' })
+    expect(await session.refusal({ action: 'show', path: 'r', revision: ':b.txt' })).toMatchObject({
+      code: 'ToolExecutionFailed',
+    })
   })
 })

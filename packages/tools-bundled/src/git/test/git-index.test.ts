@@ -8,7 +8,9 @@ import { gitIn, repositoryIn, writeIn } from './repository.ts'
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-git-index-')))
 afterAll(() => rmSync(root, { recursive: true }))
-const folder = repositoryIn(join(root, 'r'), { 'a.txt': '', 'dir/aaaa': '', 'dir/aaab': '', 'dir/deep/.gitignore': '', 'x..y': '', 'é': '' })
+const folder = repositoryIn(join(root, 'r'), {
+  'a.txt': '', 'dir/aaaa': '', 'dir/aaab': '', 'dir/deep/.gitignore': '', 'x..y': '', 'é': '',
+})
 const unsafeIndexEntry = (bytes: Buffer, hashBytes: number) => readIndex(bytes, hashBytes).unsafe
 const index = (): Buffer => readFileSync(join(folder, '.git/index'))
 const renamed = (from: string, to: string): Buffer => {
@@ -43,7 +45,8 @@ it('finds one in a compressed index', () => {
 it('rejects what it cannot read', () => {
   const bytes = index()
   expect(unsafeIndexEntry(bytes.subarray(0, 40), 20)).toBe('an unknown form')
-  for (let length = 0; length < bytes.length - 40; length += 7) expect(unsafeIndexEntry(bytes.subarray(0, length), 20)).toBeDefined()
+  for (let length = 0; length < bytes.length - 40; length += 7)
+    expect(unsafeIndexEntry(bytes.subarray(0, length), 20)).toBeDefined()
   bytes.writeUInt32BE(5, 4)
   expect(unsafeIndexEntry(bytes, 20)).toBe('an unknown form')
   gitIn(folder, 'update-index', '--split-index')

@@ -4,15 +4,20 @@ import { dirname, join } from 'node:path'
 import { has } from '../../../../../scripts/machine.ts'
 
 const ENV = {
-  PATH: process.env['PATH'], HOME: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', GIT_AUTHOR_NAME: 'Ada', GIT_AUTHOR_EMAIL: 'ada@example.org',
-  GIT_COMMITTER_NAME: 'Ada', GIT_COMMITTER_EMAIL: 'ada@example.org', GIT_AUTHOR_DATE: '2026-01-02T03:04:05Z', GIT_COMMITTER_DATE: '2026-01-02T03:04:05Z',
+  PATH: process.env['PATH'], HOME: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', GIT_AUTHOR_NAME: 'Ada',
+  GIT_AUTHOR_EMAIL: 'ada@example.org', GIT_COMMITTER_NAME: 'Ada', GIT_COMMITTER_EMAIL: 'ada@example.org',
+  GIT_AUTHOR_DATE: '2026-01-02T03:04:05Z', GIT_COMMITTER_DATE: '2026-01-02T03:04:05Z',
   // Without sample hooks, and without a further process after each commit.
   GIT_TEMPLATE_DIR: '', GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'maintenance.auto', GIT_CONFIG_VALUE_0: 'false',
 }
 
-/** Runs the real git, as the person who prepares a repository would. Does nothing where the tests with git are skipped. */
+/**
+ * Runs the real git, as the person who prepares a repository would. Does nothing where the tests with git are skipped.
+ */
 export const gitIn = (folder: string, ...args: readonly string[]): string =>
-  has('git') ? execFileSync('git', args, { cwd: folder, env: ENV, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }) : ''
+  has('git')
+    ? execFileSync('git', args, { cwd: folder, env: ENV, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+    : ''
 
 export function writeIn(folder: string, path: string, content: string): void {
   mkdirSync(dirname(join(folder, path)), { recursive: true })
@@ -20,7 +25,9 @@ export function writeIn(folder: string, path: string, content: string): void {
 }
 
 /** A repository with one commit, in a new folder. */
-export function repositoryIn(folder: string, files: Readonly<Record<string, string>> = { 'a.txt': 'one\ntwo\n' }): string {
+export function repositoryIn(
+  folder: string, files: Readonly<Record<string, string>> = { 'a.txt': 'one\ntwo\n' },
+): string {
   mkdirSync(folder, { recursive: true })
   // What `git init -b main` would write: a process for each repository takes longer.
   for (const path of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags']) {

@@ -35,9 +35,12 @@ describe('glob', () => {
   })
 
   it.each([
-    ['a pattern that leaves the workspace', { pattern: '../*' }, 'InputInvalid'], ['a folder outside', { pattern: '*', path: '..' }, 'CapabilityDenied'],
-    ['a pattern outside', { pattern: '/etc/*' }, 'CapabilityDenied'], ['a missing folder', { pattern: '*', path: 'none' }, 'NotFound'],
-    ['an exponential brace pattern', { pattern: '{a,b}'.repeat(30) }, 'InputInvalid'], ['a file', { pattern: '*', path: 'plain' }, 'NotFound'],
+    ['a pattern that leaves the workspace', { pattern: '../*' }, 'InputInvalid'],
+    ['a folder outside', { pattern: '*', path: '..' }, 'CapabilityDenied'],
+    ['a pattern outside', { pattern: '/etc/*' }, 'CapabilityDenied'],
+    ['a missing folder', { pattern: '*', path: 'none' }, 'NotFound'],
+    ['an exponential brace pattern', { pattern: '{a,b}'.repeat(30) }, 'InputInvalid'],
+    ['a file', { pattern: '*', path: 'plain' }, 'NotFound'],
   ])('refuses %s', async (_, args, code) => {
     await tool.put('plain')
     expect((await tool.refusal(args)).code).toBe(code)
@@ -46,7 +49,9 @@ describe('glob', () => {
   it('finds the same files as a walk over random trees', async () => {
     const name = fc.constantFrom('a', 'b.ts', 'c', '.d', 'e.js')
     const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'))
-    const pattern = fc.constantFrom('**', '*', '**/*.ts', 'a/**', '*/*', '**/a/*', '**/{c,.d}', 'a/**/e.js', '?', '**/[ac]', 'a/*.??')
+    const pattern = fc.constantFrom(
+      '**', '*', '**/*.ts', 'a/**', '*/*', '**/a/*', '**/{c,.d}', 'a/**/e.js', '?', '**/[ac]', 'a/*.??',
+    )
     const root = join(tool.workspace, 'random')
     await fc.assert(fc.asyncProperty(fc.uniqueArray(path, { maxLength: 15 }), pattern, async (wanted, text) => {
       rmSync(root, { recursive: true, force: true })
@@ -75,14 +80,23 @@ describe('glob', () => {
     expect(await tool.key({ pattern: '/etc/ssh/*_key' })).toBe('/etc/ssh')
   })
 
-  it.each([['/*', '/', '*'], ['/a/b', '/a', 'b'], ['/', '/', '*'], ['a', '.', 'a']])('splits the pattern %s', (given, path, pattern) => {
+  it.each([
+    ['/*', '/', '*'], ['/a/b', '/a', 'b'], ['/', '/', '*'], ['a', '.', 'a'],
+  ])('splits the pattern %s', (given, path, pattern) => {
     expect(splitPattern(given)).toEqual({ path, pattern })
   })
 })
 
 /** Converts the patterns of this test to regular expressions. */
 const reference = (pattern: string): RegExp => {
-  const source = pattern.replace(/\/\*\*$/, '/**/*').replaceAll('.', '\\.').replaceAll('**/', '\u0001').replace(/^\*\*$/, '.*')
-    .replaceAll(/(?<!\.)\*/g, '[^/]*').replaceAll('?', '[^/]').replaceAll(/\{(.*),(.*)\}/g, '(?:$1|$2)').replaceAll('\u0001', '(?:.*/)?')
+  const source = pattern
+    .replace(/\/\*\*$/, '/**/*')
+    .replaceAll('.', '\\.')
+    .replaceAll('**/', '\u0001')
+    .replace(/^\*\*$/, '.*')
+    .replaceAll(/(?<!\.)\*/g, '[^/]*')
+    .replaceAll('?', '[^/]')
+    .replaceAll(/\{(.*),(.*)\}/g, '(?:$1|$2)')
+    .replaceAll('\u0001', '(?:.*/)?')
   return new RegExp(`^${source}$`)
 }

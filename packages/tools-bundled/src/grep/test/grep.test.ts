@@ -13,16 +13,21 @@ describe('grep', () => {
     await tool.put('g/b.py', 'import os\nimport sys\n')
     expect(await tool.call({ pattern: '^import', path: 'g' })).toEqual({
       matches: [
-        { path: 'g/a.ts', line: 1, text: 'import x' }, { path: 'g/b.py', line: 1, text: 'import os' }, { path: 'g/b.py', line: 2, text: 'import sys' },
+        { path: 'g/a.ts', line: 1, text: 'import x' }, { path: 'g/b.py', line: 1, text: 'import os' },
+        { path: 'g/b.py', line: 2, text: 'import sys' },
       ],
       total: 3,
     })
-    expect(await tool.call({ pattern: '^import', path: 'g', output_mode: 'files' })).toEqual({ files: ['g/a.ts', 'g/b.py'], total: 2 })
+    expect(await tool.call({ pattern: '^import', path: 'g', output_mode: 'files' })).toEqual({
+      files: ['g/a.ts', 'g/b.py'],
+      total: 2,
+    })
     expect(await tool.call({ pattern: '^import', path: 'g', output_mode: 'count' }))
       .toEqual({ counts: [{ path: 'g/a.ts', count: 1 }, { path: 'g/b.py', count: 2 }], total: 3 })
     expect(await tool.call({ pattern: 'IMPORT', path: 'g', ignore_case: true, type: 'py', context: 1 })).toEqual({
       matches: [
-        { path: 'g/b.py', line: 1, text: 'import os', after: ['import sys'] }, { path: 'g/b.py', line: 2, text: 'import sys', before: ['import os'] },
+        { path: 'g/b.py', line: 1, text: 'import os', after: ['import sys'] },
+        { path: 'g/b.py', line: 2, text: 'import sys', before: ['import os'] },
       ],
       total: 2,
     })
@@ -59,8 +64,10 @@ describe('grep', () => {
   })
 
   it.each([
-    ['an invalid expression', { pattern: '[' }, 'InputInvalid', /unclosed/], ['an unknown type', { pattern: 'a', type: 'klingon' }, 'InputInvalid', /type/],
-    ['a folder outside the workspace', { pattern: 'a', path: '/etc' }, 'CapabilityDenied', /outside/], ['a missing folder', { pattern: 'a', path: 'none' }, 'NotFound', /none/],
+    ['an invalid expression', { pattern: '[' }, 'InputInvalid', /unclosed/],
+    ['an unknown type', { pattern: 'a', type: 'klingon' }, 'InputInvalid', /type/],
+    ['a folder outside the workspace', { pattern: 'a', path: '/etc' }, 'CapabilityDenied', /outside/],
+    ['a missing folder', { pattern: 'a', path: 'none' }, 'NotFound', /none/],
     ['an option as a type', { pattern: 'a', type: 'ts --pre=sh' }, 'InputInvalid', /type/],
   ])('refuses %s', async (_, args, code, message) => {
     expect(await tool.refusal(args)).toMatchObject({ code, message: expect.stringMatching(message) })
@@ -70,16 +77,32 @@ describe('grep', () => {
     const line = fc.constantFrom('a', 'ab', 'b a', '', 'é', 'xab')
     const file = fc.array(line, { maxLength: 6 })
     const pattern = fc.constantFrom('a', '^a', 'b$', 'a|é', '[xé]', '.', '^$', 'ab?')
-    await fc.assert(fc.asyncProperty(fc.array(file, { minLength: 1, maxLength: 6 }), pattern, fc.boolean(), async (files, text, crlf) => {
-      const end = crlf ? '\r\n' : '\n'
-      for (const [index, lines] of Array.from({ length: 6 }, (_, i) => files[i] ?? []).entries()) {
-        await tool.put(`random/d${index % 2}/f${index}`, lines.map((one) => one + end).join(''))
-      }
-      const expected = files.flatMap((lines, index) => lines.flatMap((one, at) =>
-        new RegExp(text, 'u').test(one) ? [{ path: `random/d${index % 2}/f${index}`, line: at + 1, text: one }] : []))
-        .toSorted((one, other) => (one.path === other.path ? one.line - other.line : one.path < other.path ? -1 : 1))
-      expect(await tool.call({ pattern: text, path: 'random' }), text).toEqual({ matches: expected, total: expected.length })
-    }), { numRuns: thoroughly(6, 40) })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(file, { minLength: 1, maxLength: 6 }), pattern, fc.boolean(),
+        async (files, text, crlf) => {
+          const end = crlf ? '\r\n' : '\n'
+          for (const [index, lines] of Array.from({ length: 6 }, (_, i) => files[i] ?? []).entries()) {
+            await tool.put(`random/d${index % 2}/f${index}`, lines.map((one) => one + end).join(''))
+          }
+          const expected = files
+            .flatMap((lines, index) =>
+              lines.flatMap((one, at) =>
+                new RegExp(text, 'u').test(one)
+                  ? [{ path: `random/d${index % 2}/f${index}`, line: at + 1, text: one }]
+                  : [],
+              ),
+            )
+            .toSorted((one, other) =>
+              one.path === other.path ? one.line - other.line : one.path < other.path ? -1 : 1,
+            )
+          expect(await tool.call({ pattern: text, path: 'random' }), text).toEqual({
+            matches: expected, total: expected.length,
+          })
+        },
+      ),
+      { numRuns: thoroughly(6, 40) },
+    )
   })
 
   it('stops when the call is cancelled', async () => {

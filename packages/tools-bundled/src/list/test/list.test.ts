@@ -19,16 +19,23 @@ beforeAll(async () => {
 
 describe('list', () => {
   it('shows what is in a folder, with kinds and sizes, and marks what is ignored', async () => {
-    expect(await call({})).toEqual({ path: '.', entries: [
-      { path: '.git', kind: 'directory', ignored: true }, { path: '.gitignore', kind: 'file', size: 10 },
-      { path: 'empty', kind: 'directory' }, { path: 'link', kind: 'other' }, { path: 'now.log', kind: 'file', size: 0, ignored: true },
-      { path: 'out', kind: 'directory', ignored: true }, { path: 'src', kind: 'directory' },
-    ] })
+    expect(await call({})).toEqual({
+      path: '.',
+      entries: [
+        { path: '.git', kind: 'directory', ignored: true }, { path: '.gitignore', kind: 'file', size: 10 },
+        { path: 'empty', kind: 'directory' }, { path: 'link', kind: 'other' },
+        { path: 'now.log', kind: 'file', size: 0, ignored: true }, { path: 'out', kind: 'directory', ignored: true },
+        { path: 'src', kind: 'directory' },
+      ],
+    })
   })
 
   it('opens folders up to the depth, but not those that are ignored', async () => {
-    const paths = async (args: object) => ((await call({ ...args })).entries as unknown as { path: string }[]).map(({ path }) => path)
-    expect(await paths({ depth: 2 })).toEqual(['.git', '.gitignore', 'empty', 'link', 'now.log', 'out', 'src', 'src/a.ts', 'src/deep'])
+    const paths = async (args: object) =>
+      ((await call({ ...args })).entries as unknown as { path: string }[]).map(({ path }) => path)
+    expect(await paths({ depth: 2 })).toEqual([
+      '.git', '.gitignore', 'empty', 'link', 'now.log', 'out', 'src', 'src/a.ts', 'src/deep',
+    ])
     expect(await paths({ path: 'src', depth: 10 })).toEqual(['a.ts', 'deep', 'deep/b.ts'])
     expect(await paths({ path: `${workspace}/./src/` })).toEqual(['a.ts', 'deep'])
     expect(await paths({ path: 'out' })).toEqual(['made.js'])
@@ -45,7 +52,8 @@ describe('list', () => {
     await put('many/z')
     mkdirSync(join(workspace, 'many/a'))
     // Links are much cheaper than files.
-    for (let index = 0; index < 1_100; index++) linkSync(join(workspace, 'many/z'), join(workspace, 'many/a', String(index)))
+    for (let index = 0; index < 1_100; index++)
+      linkSync(join(workspace, 'many/z'), join(workspace, 'many/a', String(index)))
     const { entries, incomplete } = await call({ path: 'many', depth: 2 })
     expect(incomplete).toBe(true)
     expect(entries).toHaveLength(1_000)
@@ -56,8 +64,12 @@ describe('list', () => {
     mkdirSync(join(workspace, 'huge/all'), { recursive: true })
     for (let index = 0; index <= 10_000; index++) symlinkSync('x', join(workspace, 'huge/all', String(index)))
     await put('huge/all/file')
-    expect(await call({ path: 'huge/all' })).toEqual({ path: 'huge/all', entries: [{ path: 'file', kind: 'file', size: 0 }], incomplete: true })
-    expect(await call({ path: 'huge', depth: 2 })).toMatchObject({ entries: [{ path: 'all' }, { path: 'all/file' }], incomplete: true })
+    expect(await call({ path: 'huge/all' })).toEqual({
+      path: 'huge/all', entries: [{ path: 'file', kind: 'file', size: 0 }], incomplete: true,
+    })
+    expect(await call({ path: 'huge', depth: 2 })).toMatchObject({
+      entries: [{ path: 'all' }, { path: 'all/file' }], incomplete: true,
+    })
     expect(await call({ path: 'huge' })).toEqual({ path: 'huge', entries: [{ path: 'all', kind: 'directory' }] })
   })
 

@@ -4,8 +4,12 @@ import { toolSession } from '../../../test/tool-session.ts'
 
 let count = 0
 const references: LanguageServers['references'] = async () =>
-  Array.from({ length: count }, (_, line): CodeLocation => ({ path: '/o', isOutside: true, start: { line, character: 0 } }))
-const { call, put } = toolSession('lsp', {}, { bundled: { languageServers: async () => ({ references }) as LanguageServers } })
+  Array.from({ length: count }, (_, line): CodeLocation => ({
+    path: '/o', isOutside: true, start: { line, character: 0 },
+  }))
+const { call, put } = toolSession(
+  'lsp', {}, { bundled: { languageServers: async () => ({ references }) as LanguageServers } },
+)
 
 it('says that an answer may lack some', async () => {
   await put('a.ts', 'a\n')

@@ -17,10 +17,15 @@ it('counts characters where the protocol counts UTF-16 code units', () => {
 })
 
 it('converts every place there and back', () => {
-  fc.assert(fc.property(fc.string({ unit: anyCodePoint }).filter((text) => !/[\r\n]/.test(text)), fc.nat(20), (text, at) => {
-    const column = Math.min(at, [...text].length) + 1
-    const { character } = positionAt([text], 1, column)!
-    expect(columnAt(text, character)).toBe(column)
-    expect([...text].slice(0, column - 1).join('')).toBe(text.slice(0, character))
-  }))
+  fc.assert(
+    fc.property(
+      fc.string({ unit: anyCodePoint }).filter((text) => !/[\r\n]/.test(text)), fc.nat(20),
+      (text, at) => {
+        const column = Math.min(at, [...text].length) + 1
+        const { character } = positionAt([text], 1, column)!
+        expect(columnAt(text, character)).toBe(column)
+        expect([...text].slice(0, column - 1).join('')).toBe(text.slice(0, character))
+      },
+    ),
+  )
 })

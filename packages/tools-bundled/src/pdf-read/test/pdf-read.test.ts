@@ -25,10 +25,14 @@ describe('pdf_read', () => {
   it('ends with an error if a file needs too much time or memory, and reads the next one', async () => {
     // Eight million words in a few kilobytes. The limit of a call is 15 seconds.
     const words = deflateSync(`BT /F1 24 Tf ${'(x) Tj '.repeat(8_000_000)}ET`).toString('latin1')
-    const [before, after] = pdfOf('x').toString('latin1').split(/<<\/Length \d+>>stream\n.*\nendstream/) as [string, string]
+    const [before, after] = pdfOf('x')
+      .toString('latin1')
+      .split(/<<\/Length \d+>>stream\n.*\nendstream/) as [string, string]
     const bomb = `${before}<</Length ${words.length}/Filter/FlateDecode>>stream\n${words}\nendstream${after}`
     const { signal } = new AbortController()
-    await expect(pdfText(Buffer.from(bomb, 'latin1'), signal, { deadlineMs: 1_000 })).rejects.toMatchObject({ message: expect.stringMatching(/(memory|took longer).*Read fewer pages/) })
+    await expect(pdfText(Buffer.from(bomb, 'latin1'), signal, { deadlineMs: 1_000 })).rejects.toMatchObject({
+      message: expect.stringMatching(/(memory|took longer).*Read fewer pages/),
+    })
     expect(await pdfText(pdfOf('words'), signal)).toMatchObject({ pages: [{ text: 'words' }] })
   })
 
@@ -41,15 +45,26 @@ describe('pdf_read', () => {
   })
 
   it.each<readonly [string, JsonObject, string, string]>([
-    ['pages that do not exist', { path: 'one.pdf', pages: '2-9' }, 'InputInvalid', '"one.pdf" has 1 page, and none of them is in "2-9".'],
+    [
+      'pages that do not exist', { path: 'one.pdf', pages: '2-9' }, 'InputInvalid',
+      '"one.pdf" has 1 page, and none of them is in "2-9".',
+    ],
     ['a wrong range', { path: 'one.pdf', pages: '5-2' }, 'InputInvalid', '"5-2" is not a page'],
     ['a missing file', { path: 'none.pdf' }, 'NotFound', 'none.pdf'],
     ['a folder', { path: '.' }, 'InputInvalid', 'is a folder'],
     ['a home folder', { path: '~/a.pdf' }, 'InputInvalid', '"~"'],
     ['a file outside of the workspace', { path: '/etc/passwd' }, 'CapabilityDenied', '/etc/passwd'],
-    ['a file that is no PDF', { path: 'text.pdf' }, 'ToolExecutionFailed', 'Invalid PDF structure. Check that the file is a complete PDF.'],
-    ...thoroughly<[string, JsonObject, string, string][]>([], [['an empty file', { path: 'empty.pdf' }, 'ToolExecutionFailed', 'Check that the file is a complete PDF.']]),
-    ['an encrypted file', { path: 'locked.pdf' }, 'ToolExecutionFailed', 'It is encrypted. Ask the user for a copy without a password.'],
+    [
+      'a file that is no PDF', { path: 'text.pdf' }, 'ToolExecutionFailed',
+      'Invalid PDF structure. Check that the file is a complete PDF.',
+    ],
+    ...thoroughly<[string, JsonObject, string, string][]>(
+      [], [['an empty file', { path: 'empty.pdf' }, 'ToolExecutionFailed', 'Check that the file is a complete PDF.']],
+    ),
+    [
+      'an encrypted file', { path: 'locked.pdf' }, 'ToolExecutionFailed',
+      'It is encrypted. Ask the user for a copy without a password.',
+    ],
     ['a file that is too large', { path: 'large.pdf' }, 'InputInvalid', 'more than the limit of 64 MB. Split it'],
   ])('fails on %s', async (_, args, code, message) => {
     await tool.put('one.pdf', pdfOf('x'))

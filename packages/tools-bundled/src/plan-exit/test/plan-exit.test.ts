@@ -31,9 +31,12 @@ describe('plan_exit', () => {
     await planning.call({ steps: STEPS, enter: true })
     answers('Accept')
     expect(await tool.call({ summary: 'Two steps.' })).toEqual({ decision: 'accepted', planning: false })
-    expect(asked).toEqual([{
-      kind: 'Select', prompt: 'Two steps.\nThe plan:\n1. Read the code (completed)\n2. Mend 2. it\nDo you accept it?', options, multiple: false,
-    }])
+    expect(asked).toEqual([
+      {
+        kind: 'Select', prompt: 'Two steps.\nThe plan:\n1. Read the code (completed)\n2. Mend 2. it\nDo you accept it?',
+        options, multiple: false,
+      },
+    ])
     expect(await planning.call({})).toEqual({ steps: STEPS, planning: false })
   })
 
@@ -58,12 +61,17 @@ describe('plan_exit', () => {
       await planning.call({ steps: [{ step: 'Something else' }] })
       return { status: 'accepted', value: 'Accept' }
     }
-    expect(await tool.refusal({})).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('changed') })
+    expect(await tool.refusal({})).toMatchObject({
+      code: 'ToolExecutionFailed', message: expect.stringContaining('changed'),
+    })
     expect(await planning.call({})).toMatchObject({ planning: true })
   })
 
   it.each<[string, () => Promise<InteractionResponse>, string]>([
-    ['no user can be asked', () => Promise.reject(new BulkheadError('InteractionUnavailable', 'No user.')), 'InteractionUnavailable'],
+    [
+      'no user can be asked', () => Promise.reject(new BulkheadError('InteractionUnavailable', 'No user.')),
+      'InteractionUnavailable',
+    ],
     ['the user does not answer', async () => ({ status: 'timeout' }), 'InteractionTimeout'],
     ['the user dismisses the question', async () => ({ status: 'rejected', reason: 'not now' }), 'ApprovalDenied'],
   ])('stays in plan mode if %s', async (_, reply, code) => {

@@ -32,7 +32,9 @@ describe('plan', () => {
   it('refuses a plan that does not fit into one question, and keeps the previous one', async () => {
     await tool.call({ steps: STEPS })
     const steps = Array.from({ length: 20 }, () => ({ step: 'x'.repeat(500) }))
-    expect(await tool.refusal({ steps })).toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('Shorten') })
+    expect(await tool.refusal({ steps })).toMatchObject({
+      code: 'InputInvalid', message: expect.stringContaining('Shorten'),
+    })
     expect(await tool.call({})).toMatchObject({ steps: STEPS })
   })
 

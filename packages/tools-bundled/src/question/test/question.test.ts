@@ -36,20 +36,28 @@ describe('question', () => {
 
   it('fails with a fixed message if no user can be asked', async () => {
     answer = () => Promise.reject(new BulkheadError('InteractionUnavailable', 'No user is available.'))
-    expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ code: 'InteractionUnavailable', message: NO_USER_MESSAGE })
-    expect(NO_USER_MESSAGE).toBe('No person can be asked here. Continue with your best guess, and say what you assumed.')
+    expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({
+      code: 'InteractionUnavailable', message: NO_USER_MESSAGE,
+    })
+    expect(NO_USER_MESSAGE).toBe(
+      'No person can be asked here. Continue with your best guess, and say what you assumed.',
+    )
   })
 
   it('reports that the user did not answer', async () => {
     answer = async () => ({ status: 'rejected', reason: 'not now' })
-    expect(await tool.refusal({ questions: [{ question: 'Now?' }] })).toMatchObject({ code: 'ApprovalDenied', message: 'not now' })
+    expect(await tool.refusal({ questions: [{ question: 'Now?' }] })).toMatchObject({
+      code: 'ApprovalDenied', message: 'not now',
+    })
     answer = async () => ({ status: 'timeout' })
     expect((await tool.refusal({ questions: [{ question: 'Now?' }] })).code).toBe('InteractionTimeout')
   })
 
   it('refuses two options with the same label', async () => {
     accept('a')
-    expect((await tool.refusal({ questions: [{ question: 'Which?', options: [{ label: 'a' }, { label: 'a' }] }] })).code).toBe('InputInvalid')
+    expect(
+      (await tool.refusal({ questions: [{ question: 'Which?', options: [{ label: 'a' }, { label: 'a' }] }] })).code,
+    ).toBe('InputInvalid')
     expect(asked).toEqual([])
   })
 

@@ -27,15 +27,21 @@ describe('collectLines()', () => {
 
   it('stops counting at the byte limit, but not before the range is complete', async () => {
     expect(await collect('1\n2\n3\n4\n', { limit: 1, countBytes: 4 }, 1)).toEqual({ text: '1\n', from: 1, to: 1 })
-    expect(await collect('1\n2\n3\n4\n', { from: 3, limit: 1, countBytes: 1 }, 1)).toEqual({ text: '3\n', from: 3, to: 3 })
+    expect(await collect('1\n2\n3\n4\n', { from: 3, limit: 1, countBytes: 1 }, 1)).toEqual({
+      text: '3\n', from: 3, to: 3,
+    })
     expect(await collect('1\n2\n', { limit: 1, countBytes: 4 }, 1)).toEqual({ text: '1\n', from: 1, to: 1, total: 2 })
   })
 
   it('cuts after a line, or between characters if a line is too long', async () => {
     expect(await collect('ab\ncd\nef', { maxBytes: 4 })).toEqual({ text: 'ab\n', from: 1, to: 1, total: 3 })
     expect(await collect('ab\ncd\nef', { maxBytes: 6 })).toEqual({ text: 'ab\ncd\n', from: 1, to: 2, total: 3 })
-    expect(await collect('aé€😀', { maxBytes: 8 })).toEqual({ text: 'aé€', from: 1, to: 1, total: 1, cut: { from: 0, to: 6 } })
-    expect(await collect('ab\ncdef\n', { from: 2, maxBytes: 2 })).toEqual({ text: 'cd', from: 2, to: 2, total: 2, cut: { from: 3, to: 5 } })
+    expect(await collect('aé€😀', { maxBytes: 8 })).toEqual({
+      text: 'aé€', from: 1, to: 1, total: 1, cut: { from: 0, to: 6 },
+    })
+    expect(await collect('ab\ncdef\n', { from: 2, maxBytes: 2 })).toEqual({
+      text: 'cd', from: 2, to: 2, total: 2, cut: { from: 3, to: 5 },
+    })
   })
 
   it('has the same result for all chunk sizes', async () => {
@@ -46,9 +52,12 @@ describe('collectLines()', () => {
   })
 
   it('agrees with linesOfText()', async () => {
-    const text = fc.array(fc.constantFrom('a', '\n', '\r\n', 'é', '€', '😀', 'two words'), { maxLength: 12 }).map((parts) => parts.join(''))
+    const text = fc
+      .array(fc.constantFrom('a', '\n', '\r\n', 'é', '€', '😀', 'two words'), { maxLength: 12 })
+      .map((parts) => parts.join(''))
     const range = fc.record({
-      from: fc.integer({ min: 1, max: 6 }), limit: fc.constantFrom(1, 2, 3, Number.MAX_SAFE_INTEGER), maxBytes: fc.integer({ min: 1, max: 40 }),
+      from: fc.integer({ min: 1, max: 6 }), limit: fc.constantFrom(1, 2, 3, Number.MAX_SAFE_INTEGER),
+      maxBytes: fc.integer({ min: 1, max: 40 }),
     })
     await fc.assert(fc.asyncProperty(text, range, fc.integer({ min: 1, max: 9 }), async (whole, asked, size) => {
       expect(linesOfText(whole, asked)).toEqual(await collect(whole, asked, size))

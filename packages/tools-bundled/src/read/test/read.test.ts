@@ -35,7 +35,9 @@ describe('a file of 2 GB', () => {
   })
 
   it('returns its first lines without reading the rest', async () => {
-    expect(await read({ path: 'huge.txt', offset: 3, limit: 2 })).toEqual({ path: 'huge.txt', content: 'line\nline\n', lines: { from: 3, to: 4 } })
+    expect(await read({ path: 'huge.txt', offset: 3, limit: 2 })).toEqual({
+      path: 'huge.txt', content: 'line\nline\n', lines: { from: 3, to: 4 },
+    })
   })
 
   it('is not searched for a line far from the start', async () => {
@@ -55,15 +57,21 @@ describe('a file of 2 GB', () => {
   })
 
   it('returns any range of bytes', async () => {
-    expect(await read({ path: 'huge.txt', byte_start: 5, byte_end: 10 })).toMatchObject({ content: 'line\n', bytes: { total: 2 * KB ** 3 } })
+    expect(await read({ path: 'huge.txt', byte_start: 5, byte_end: 10 })).toMatchObject({
+      content: 'line\n', bytes: { total: 2 * KB ** 3 },
+    })
   })
 })
 
 describe('read', () => {
   it('returns text by lines with their range', async () => {
     put('poem.txt', 'one\r\ntwo\nthree\n')
-    expect(await read({ path: 'poem.txt' })).toEqual({ path: 'poem.txt', content: 'one\r\ntwo\nthree\n', lines: { from: 1, to: 3, total: 3 } })
-    expect(await read({ path: 'poem.txt', offset: 2, limit: 1 })).toEqual({ path: 'poem.txt', content: 'two\n', lines: { from: 2, to: 2, total: 3 } })
+    expect(await read({ path: 'poem.txt' })).toEqual({
+      path: 'poem.txt', content: 'one\r\ntwo\nthree\n', lines: { from: 1, to: 3, total: 3 },
+    })
+    expect(await read({ path: 'poem.txt', offset: 2, limit: 1 })).toEqual({
+      path: 'poem.txt', content: 'two\n', lines: { from: 2, to: 2, total: 3 },
+    })
     expect(await read({ path: join(workspace, 'poem.txt'), offset: 3 })).toMatchObject({ content: 'three\n' })
   })
 
@@ -79,12 +87,20 @@ describe('read', () => {
     expect(Buffer.byteLength(content)).toBeGreaterThan(200 * KB - 7)
     expect(content.endsWith('€uro\n')).toBe(true)
     expect(lines).toEqual({ from: 1, to: Math.floor(200 * KB / 7), total: 100_000 })
-    expect(await read({ path: 'long.txt', offset: 99_999 })).toMatchObject({ content: '€uro\n€uro\n', lines: { from: 99_999, to: 100_000, total: 100_000 } })
+    expect(await read({ path: 'long.txt', offset: 99_999 })).toMatchObject({
+      content: '€uro\n€uro\n', lines: { from: 99_999, to: 100_000, total: 100_000 },
+    })
   })
 
-  it.each([['a file that is read in one chunk', 100_000], ['a file that is read in several chunks', 400_000]])('returns where a line that is too long continues: %s', async (_, times) => {
+  it.each([
+    ['a file that is read in one chunk', 100_000], ['a file that is read in several chunks', 400_000],
+  ])('returns where a line that is too long continues: %s', async (_, times) => {
     put('min.js', `first\n${'a€;'.repeat(times)}`)
-    const { content, lines, bytes } = (await read({ path: 'min.js', offset: 2 })) as { content: string; lines: JsonObject; bytes: { to: number } }
+    const { content, lines, bytes } = (await read({ path: 'min.js', offset: 2 })) as {
+      content: string
+      lines: JsonObject
+      bytes: { to: number }
+    }
     expect(lines).toEqual({ from: 2, to: 2, total: 2, cut: true })
     expect(bytes).toEqual({ from: 6, to: 6 + Buffer.byteLength(content), total: 6 + 5 * times })
     const next = (await read({ path: 'min.js', byte_start: bytes.to })) as { content: string; bytes: JsonObject }
@@ -96,38 +112,69 @@ describe('read', () => {
     put('huge', 'first\n')
     truncateSync(join(workspace, 'huge'), 1024 * 1024 * KB)
     const before = process.memoryUsage().rss
-    expect(await read({ path: 'huge', byte_start: 1024 * 1024 * KB - 4 })).toMatchObject({ content: '\0\0\0\0', bytes: { from: 1024 * 1024 * KB - 4, to: 1024 * 1024 * KB } })
+    expect(await read({ path: 'huge', byte_start: 1024 * 1024 * KB - 4 })).toMatchObject({
+      content: '\0\0\0\0', bytes: { from: 1024 * 1024 * KB - 4, to: 1024 * 1024 * KB },
+    })
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 * KB)
   })
 
   it('returns bytes as text if they are UTF-8, otherwise as base64', async () => {
     put('mixed', Uint8Array.of(0x61, 0x62, 0xff, 0xfe))
-    expect(await read({ path: 'mixed', byte_start: 0, byte_end: 2 })).toEqual({ path: 'mixed', content: 'ab', bytes: { from: 0, to: 2, total: 4 } })
-    expect(await read({ path: 'mixed', byte_start: 2 })).toEqual({ path: 'mixed', content: '//4=', encoding: 'base64', bytes: { from: 2, to: 4, total: 4 } })
+    expect(await read({ path: 'mixed', byte_start: 0, byte_end: 2 })).toEqual({
+      path: 'mixed', content: 'ab', bytes: { from: 0, to: 2, total: 4 },
+    })
+    expect(await read({ path: 'mixed', byte_start: 2 })).toEqual({
+      path: 'mixed', content: '//4=', encoding: 'base64', bytes: { from: 2, to: 4, total: 4 },
+    })
   })
 
   it('returns complete characters and their range if a byte range splits characters', async () => {
     put('euro', 'a€b€c')
-    expect(await read({ path: 'euro', byte_start: 2, byte_end: 7 })).toEqual({ path: 'euro', content: 'b', bytes: { from: 4, to: 5, total: 9 } })
-    expect(await read({ path: 'euro', byte_start: 0, byte_end: 3 })).toEqual({ path: 'euro', content: 'a', bytes: { from: 0, to: 1, total: 9 } })
-    expect(await read({ path: 'euro', byte_start: 2, byte_end: 3 })).toMatchObject({ encoding: 'base64', bytes: { from: 2, to: 3, total: 9 } })
+    expect(await read({ path: 'euro', byte_start: 2, byte_end: 7 })).toEqual({
+      path: 'euro', content: 'b', bytes: { from: 4, to: 5, total: 9 },
+    })
+    expect(await read({ path: 'euro', byte_start: 0, byte_end: 3 })).toEqual({
+      path: 'euro', content: 'a', bytes: { from: 0, to: 1, total: 9 },
+    })
+    expect(await read({ path: 'euro', byte_start: 2, byte_end: 3 })).toMatchObject({
+      encoding: 'base64', bytes: { from: 2, to: 3, total: 9 },
+    })
   })
 
-  it.each(['utf-16le', 'utf-16be'])('decodes %s with a byte order mark by lines and by bytes, and returns the encoding', async (encoding) => {
-    const wide = (text: string) => encoding === 'utf-16le' ? Buffer.from(text, 'utf16le') : Buffer.from(text, 'utf16le').swap16()
-    put('wide', wide('\ufeffone ü\r\ntwo 😀 end\r\n'))
-    const total = 40
-    expect(await read({ path: 'wide' })).toEqual({ path: 'wide', content: '\ufeffone ü\r\ntwo 😀 end\r\n', lines: { from: 1, to: 2, total: 2 }, encoding })
-    expect(await read({ path: 'wide', offset: 2 })).toEqual({ path: 'wide', content: 'two 😀 end\r\n', lines: { from: 2, to: 2, total: 2 }, encoding })
-    expect(await read({ path: 'wide', byte_start: 15, byte_end: 27 })).toEqual({ path: 'wide', content: 'two ', encoding, bytes: { from: 16, to: 24, total } })
-    expect(await read({ path: 'wide', byte_start: 26, byte_end: 33 })).toEqual({ path: 'wide', content: ' e', encoding, bytes: { from: 28, to: 32, total } })
-    put('long', wide(`\ufefffirst\n${'a€;'.repeat(100_000)}`))
-    const { content, bytes } = (await read({ path: 'long', offset: 2 })) as { content: string; bytes: { to: number } }
-    expect(bytes).toEqual({ from: 14, to: 14 + 2 * content.length, total: 14 + 600_000 })
-    expect(await read({ path: 'long', byte_start: bytes.to })).toMatchObject({ content: expect.stringMatching(/^[a€;]{1000}/), bytes: { from: bytes.to } })
-    put('wider', wide(`\ufeff${'line\n'.repeat(900_000)}`))
-    await expect(read({ path: 'wider' })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringMatching(/is utf-16.e and has 9000002 bytes; .* Read a part of it with byte_start and byte_end\.$/) })
-  })
+  it.each(['utf-16le', 'utf-16be'])(
+    'decodes %s with a byte order mark by lines and by bytes, and returns the encoding',
+    async (encoding) => {
+      const wide = (text: string) =>
+        encoding === 'utf-16le' ? Buffer.from(text, 'utf16le') : Buffer.from(text, 'utf16le').swap16()
+      put('wide', wide('\ufeffone ü\r\ntwo 😀 end\r\n'))
+      const total = 40
+      expect(await read({ path: 'wide' })).toEqual({
+        path: 'wide', content: '\ufeffone ü\r\ntwo 😀 end\r\n', lines: { from: 1, to: 2, total: 2 }, encoding,
+      })
+      expect(await read({ path: 'wide', offset: 2 })).toEqual({
+        path: 'wide', content: 'two 😀 end\r\n', lines: { from: 2, to: 2, total: 2 }, encoding,
+      })
+      expect(await read({ path: 'wide', byte_start: 15, byte_end: 27 })).toEqual({
+        path: 'wide', content: 'two ', encoding, bytes: { from: 16, to: 24, total },
+      })
+      expect(await read({ path: 'wide', byte_start: 26, byte_end: 33 })).toEqual({
+        path: 'wide', content: ' e', encoding, bytes: { from: 28, to: 32, total },
+      })
+      put('long', wide(`\ufefffirst\n${'a€;'.repeat(100_000)}`))
+      const { content, bytes } = (await read({ path: 'long', offset: 2 })) as { content: string; bytes: { to: number } }
+      expect(bytes).toEqual({ from: 14, to: 14 + 2 * content.length, total: 14 + 600_000 })
+      expect(await read({ path: 'long', byte_start: bytes.to })).toMatchObject({
+        content: expect.stringMatching(/^[a€;]{1000}/), bytes: { from: bytes.to },
+      })
+      put('wider', wide(`\ufeff${'line\n'.repeat(900_000)}`))
+      await expect(read({ path: 'wider' })).rejects.toMatchObject({
+        code: 'InputInvalid',
+        message: expect.stringMatching(
+          /is utf-16.e and has 9000002 bytes; .* Read a part of it with byte_start and byte_end\.$/,
+        ),
+      })
+    },
+  )
 
   it('limits base64 to the output limit', async () => {
     put('noise', new Uint8Array(400 * KB).fill(0xff))
@@ -179,7 +226,9 @@ describe('read', () => {
 
   it('keys approvals by file', async () => {
     const signal = new AbortController().signal
-    for (const [path, key] of [['a.txt', 'a.txt'], ['./src//deep/a.txt', 'src/deep/a.txt'], ['/etc/passwd', '/etc/passwd']] as const) {
+    for (const [path, key] of [
+      ['a.txt', 'a.txt'], ['./src//deep/a.txt', 'src/deep/a.txt'], ['/etc/passwd', '/etc/passwd'],
+    ] as const) {
       expect(await session.deriveApprovalKey('read', { path }, signal)).toBe(key)
     }
   })

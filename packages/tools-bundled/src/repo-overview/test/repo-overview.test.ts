@@ -4,15 +4,22 @@ import { toolSession } from '../../../test/tool-session.ts'
 const { call, refusal, put } = toolSession('repo_overview')
 beforeAll(async () => {
   await put('README.md', '\n# The thing\n\nText\n')
-  await put('package.json', JSON.stringify({
-    name: 'thing', main: './src/index.ts', bin: { thing: './bin.js' }, exports: { '.': './src/index.ts', './x': { import: './x.js' } },
-    scripts: { test: 'vitest', build: 'tsc', bad: 1 }, description: 'not shown',
-  }))
+  await put(
+    'package.json',
+    JSON.stringify({
+      name: 'thing', main: './src/index.ts', bin: { thing: './bin.js' },
+      exports: { '.': './src/index.ts', './x': { import: './x.js' } },
+      scripts: { test: 'vitest', build: 'tsc', bad: 1 }, description: 'not shown',
+    }),
+  )
   await put('src/index.ts', 'export {}\n')
   await put('src/deep/er/x.ts', 'let x\n')
   await put('test/a.test.ts', '')
   await put('src/deep/b_test.go', 'package b\n')
-  await put('tools/pyproject.toml', '[project]\nname = "tool"\n[project.scripts]\nrun-it = "tool:main"\n"b" = "x:y"\n[other]\nc = 1\n')
+  await put(
+    'tools/pyproject.toml',
+    '[project]\nname = "tool"\n[project.scripts]\nrun-it = "tool:main"\n"b" = "x:y"\n[other]\nc = 1\n',
+  )
   await put('Makefile', 'VAR := 1\nall: x\n\t@echo\nclean:\n')
   await put('rust/Cargo.toml', '[package]\nname = "rusty"\n')
   await put('go.mod', 'module example.com/m\n')
@@ -26,40 +33,55 @@ describe('repo_overview', () => {
     expect(await call({})).toEqual({
       path: '.', files: 12,
       tree: [
-        { path: 'rust', files: 1 }, { path: 'src', files: 3 }, { path: 'src/deep', files: 2 }, { path: 'src/deep/er', files: 1 },
-        { path: 'test', files: 1 }, { path: 'tools', files: 1 },
+        { path: 'rust', files: 1 }, { path: 'src', files: 3 }, { path: 'src/deep', files: 2 },
+        { path: 'src/deep/er', files: 1 }, { path: 'test', files: 1 }, { path: 'tools', files: 1 },
       ],
       root_files: ['.gitignore', 'Dockerfile', 'Makefile', 'README.md', 'go.mod', 'package.json'],
       languages: [
         { language: 'TypeScript', files: 3, bytes: 16 }, { language: 'TOML', files: 2, bytes: expect.any(Number) },
-        { language: 'Go', files: 1, bytes: 10 }, { language: 'JSON', files: 1, bytes: expect.any(Number) }, { language: 'Markdown', files: 1, bytes: 19 },
+        { language: 'Go', files: 1, bytes: 10 }, { language: 'JSON', files: 1, bytes: expect.any(Number) },
+        { language: 'Markdown', files: 1, bytes: 19 },
       ],
       entry_points: [
-        { path: 'Dockerfile', starts: ['ENTRYPOINT ["/run"]'] }, { path: 'Makefile', targets: ['all', 'clean'] }, { path: 'README.md', title: 'The thing' },
+        { path: 'Dockerfile', starts: ['ENTRYPOINT ["/run"]'] }, { path: 'Makefile', targets: ['all', 'clean'] },
+        { path: 'README.md', title: 'The thing' },
         { path: 'go.mod', name: 'example.com/m' },
         {
-          path: 'package.json', name: 'thing', main: './src/index.ts', bin: { thing: './bin.js' }, exports: ['.', './x'],
+          path: 'package.json', name: 'thing', main: './src/index.ts', bin: { thing: './bin.js' },
+          exports: ['.', './x'],
           scripts: { test: 'vitest', build: 'tsc' },
         },
-        { path: 'rust/Cargo.toml', name: 'rusty' }, { path: 'tools/pyproject.toml', name: 'tool', scripts: ['run-it', 'b'] },
+        { path: 'rust/Cargo.toml', name: 'rusty' },
+        { path: 'tools/pyproject.toml', name: 'tool', scripts: ['run-it', 'b'] },
       ],
-      tests: [{ path: 'src/deep', files: 1 }, { path: 'test', files: 1 }],
+      tests: [
+        { path: 'src/deep', files: 1 }, { path: 'test', files: 1 },
+      ],
     })
   })
 
   it('describes a folder of it, to a depth', async () => {
-    expect(await call({ path: 'src', depth: 1 })).toMatchObject({ path: 'src', files: 3, tree: [{ path: 'deep', files: 2 }], root_files: ['index.ts'] })
+    expect(await call({ path: 'src', depth: 1 })).toMatchObject({
+      path: 'src', files: 3, tree: [{ path: 'deep', files: 2 }], root_files: ['index.ts'],
+    })
   })
 
   it('is bounded, whatever the project files contain', async () => {
-    await put('hostile/package.json', JSON.stringify({ name: 'n'.repeat(5_000), scripts: Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`s${index}`, 'x'.repeat(90)])) }))
+    await put(
+      'hostile/package.json',
+      JSON.stringify({
+        name: 'n'.repeat(5_000),
+        scripts: Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`s${index}`, 'x'.repeat(90)])),
+      }),
+    )
     await put('hostile/a/package.json', '['.repeat(60_000))
     await put('hostile/b/package.json', ' '.repeat(70_000))
     await put('hostile/README', `#${'\n'.repeat(30_000)}${' '.repeat(30_000)}`)
     await put('hostile/Makefile', `${'a'.repeat(60_000)}\n`)
     const { entry_points } = await call({ path: 'hostile' })
     expect(entry_points).toMatchObject([
-      { path: 'Makefile' }, { path: 'README' }, { path: 'package.json', name: expect.stringMatching(/^n{160}…$/) }, { path: 'a/package.json' }, { path: 'b/package.json' },
+      { path: 'Makefile' }, { path: 'README' }, { path: 'package.json', name: expect.stringMatching(/^n{160}…$/) },
+      { path: 'a/package.json' }, { path: 'b/package.json' },
     ])
     expect(Object.keys((entry_points as unknown as { scripts: object }[])[2]!.scripts)).toHaveLength(30)
   })

@@ -32,7 +32,10 @@ describe('skill', () => {
   })
 
   /** A skill as the loader reports it. */
-  async function put(name: string, layer: SkillDescriptor['layer'], body = `How to ${name}.`, more: Readonly<Record<string, string>> = {}): Promise<string> {
+  async function put(
+    name: string, layer: SkillDescriptor['layer'], body = `How to ${name}.`,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<string> {
     const location = layer === 'project' ? join(tool.workspace, '.agents/skills', name) : join(user, name)
     const files = { 'SKILL.md': textOf(body), ...more }
     for (const [path, text] of Object.entries(files)) {
@@ -42,15 +45,23 @@ describe('skill', () => {
         writeFileSync(join(location, path), text)
       }
     }
-    skills.push({ name, description: `About\n ${name}.`, layer, location, files: new Map(Object.entries(files).map(([path, text]) => [path, digest(text)])) })
+    skills.push({
+      name, description: `About\n ${name}.`, layer, location,
+      files: new Map(Object.entries(files).map(([path, text]) => [path, digest(text)])),
+    })
     return location
   }
 
   it('returns the instructions of a skill, its folder and its files, and reports that the session has it', async () => {
     const theirs = await put('release', 'project')
     const own = await put('deploy', 'global', '\r\nPush. \n\n', { 'b.sh': '', 'a.md': '' })
-    expect(await tool.call({ name: 'release' })).toEqual({ content: `<skill_content name="release" folder="${theirs}">\nHow to release.\n</skill_content>`, folder: theirs })
-    expect(await tool.call({ name: 'deploy' })).toEqual({ content: `<skill_content name="deploy" folder="${own}">\nPush.\n</skill_content>`, folder: own, files: ['a.md', 'b.sh'] })
+    expect(await tool.call({ name: 'release' })).toEqual({
+      content: `<skill_content name="release" folder="${theirs}">\nHow to release.\n</skill_content>`, folder: theirs,
+    })
+    expect(await tool.call({ name: 'deploy' })).toEqual({
+      content: `<skill_content name="deploy" folder="${own}">\nPush.\n</skill_content>`, folder: own,
+      files: ['a.md', 'b.sh'],
+    })
     expect(loaded).toEqual(['s1 release', 's1 deploy'])
   })
 
@@ -61,14 +72,21 @@ describe('skill', () => {
     expect(message).toContain('- release: About release.')
   })
 
-  it.each(['project', 'global'] as const)('does not use a skill of the %s layer whose text has changed or is gone', async (layer) => {
-    const file = join(await put('release', layer), 'SKILL.md')
-    writeFileSync(file, textOf('the canary sings'))
-    expect(await tool.refusal({ name: 'release' })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringMatching(/^(?!.*canary).*has changed/) })
-    rmSync(file)
-    expect(await tool.refusal({ name: 'release' })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringMatching(/^Cannot read/) })
-    expect(loaded).toEqual([])
-  })
+  it.each(['project', 'global'] as const)(
+    'does not use a skill of the %s layer whose text has changed or is gone',
+    async (layer) => {
+      const file = join(await put('release', layer), 'SKILL.md')
+      writeFileSync(file, textOf('the canary sings'))
+      expect(await tool.refusal({ name: 'release' })).toMatchObject({
+        code: 'ToolExecutionFailed', message: expect.stringMatching(/^(?!.*canary).*has changed/),
+      })
+      rmSync(file)
+      expect(await tool.refusal({ name: 'release' })).toMatchObject({
+        code: 'ToolExecutionFailed', message: expect.stringMatching(/^Cannot read/),
+      })
+      expect(loaded).toEqual([])
+    },
+  )
 
   it('does not follow a link out of the folders of a project', async () => {
     const file = join(await put('release', 'project'), 'SKILL.md')
@@ -86,11 +104,17 @@ describe('skill', () => {
 describe('readSkillHead()', () => {
   it.each([
     ['---\nname: a-b\ndescription: d\n---', 'a-b', { name: 'a-b', description: 'd' }],
-    ['---\r\nname: "review"\r\ndescription: >\r\n  Looks at\r\n  a change.\r\nlicense: MIT\r\n---\r\nLook twice.\r\n', 'review', { name: 'review', description: 'Looks at a change.\n' }],
-    ['---\nname: a--b\ndescription: d\n---', 'a--b', /name/], ['---\nname: a\ndescription: ""\n---', 'a', /description/],
-    [`---\nname: a\ndescription: ${'x'.repeat(1_025)}\n---`, 'a', /description/], ['---\n- a\n---', 'a', /YAML/], ['---\nname: [\n---', 'a', /YAML/],
-    ['---\na: &a [x]\nb: *a\nname: bomb\ndescription: x\n---\n', 'bomb', /YAML/], ['---\nname: other\ndescription: x\n---\n', 'misnamed', /its folder, misnamed/],
-    ['---\nname: a', 'a', /begin/], ['no head', 'a', /begin/], [`---\nname: ${'a'.repeat(65)}\n---`, 'a', /name/], ['---\nname: Bad_Name\ndescription: x\n---', 'Bad_Name', /name/],
+    [
+      '---\r\nname: "review"\r\ndescription: >\r\n  Looks at\r\n  a change.\r\nlicense: MIT\r\n---\r\nLook twice.\r\n',
+      'review', { name: 'review', description: 'Looks at a change.\n' },
+    ],
+    ['---\nname: a--b\ndescription: d\n---', 'a--b', /name/],
+    ['---\nname: a\ndescription: ""\n---', 'a', /description/],
+    [`---\nname: a\ndescription: ${'x'.repeat(1_025)}\n---`, 'a', /description/], ['---\n- a\n---', 'a', /YAML/],
+    ['---\nname: [\n---', 'a', /YAML/], ['---\na: &a [x]\nb: *a\nname: bomb\ndescription: x\n---\n', 'bomb', /YAML/],
+    ['---\nname: other\ndescription: x\n---\n', 'misnamed', /its folder, misnamed/], ['---\nname: a', 'a', /begin/],
+    ['no head', 'a', /begin/], [`---\nname: ${'a'.repeat(65)}\n---`, 'a', /name/],
+    ['---\nname: Bad_Name\ndescription: x\n---', 'Bad_Name', /name/],
   ])('%j', async (text, folder, expected) => {
     const head = await readSkillHead(text, folder)
     if (expected instanceof RegExp) expect(head).toMatch(expected)

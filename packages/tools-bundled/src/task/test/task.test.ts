@@ -17,10 +17,13 @@ describe('task', () => {
 
   it('delegates and returns the output, with the session of the agent', async () => {
     run = async ({ prompt }) => ({ sessionId: 'child', output: `did: ${prompt}` })
-    expect(await tool.call({ subagent_type: 'explorer', prompt: 'look', metadata: { a: 1 } }))
-      .toEqual({ type: 'output', data: { output: 'did: look' }, content: [{ type: 'text', text: 'did: look' }], metadata: { child_loop_id: 'child' } })
+    expect(await tool.call({ subagent_type: 'explorer', prompt: 'look', metadata: { a: 1 } })).toEqual({
+      type: 'output', data: { output: 'did: look' }, content: [{ type: 'text', text: 'did: look' }],
+      metadata: { child_loop_id: 'child' },
+    })
     expect(tasks.at(-1)).toMatchObject({
-      agent: 'explorer', prompt: 'look', background: false, metadata: { a: 1 }, sessionId: 'session-1', callId: expect.stringMatching(/^c\d+$/),
+      agent: 'explorer', prompt: 'look', background: false, metadata: { a: 1 }, sessionId: 'session-1',
+      callId: expect.stringMatching(/^c\d+$/),
     })
   })
 
@@ -33,7 +36,9 @@ describe('task', () => {
 
   it('reports errors of the agent, and aborts its signal when the call is cancelled', async () => {
     run = () => Promise.reject(new Error('the model is gone'))
-    expect(await tool.refusal({ subagent_type: 'a', prompt: 'go' })).toMatchObject({ code: 'ToolExecutionFailed', message: 'the model is gone' })
+    expect(await tool.refusal({ subagent_type: 'a', prompt: 'go' })).toMatchObject({
+      code: 'ToolExecutionFailed', message: 'the model is gone',
+    })
     const cancel = new AbortController()
     const aborted = Promise.withResolvers<void>()
     run = ({ signal }) => new Promise((_resolve, reject) => {
@@ -55,6 +60,8 @@ describe('task', () => {
 describe('task without an agent runner', () => {
   const tool = toolSession('task', { session: sessionMemory() })
   it('fails with CapabilityUnavailable', async () => {
-    expect(await tool.refusal({ subagent_type: 'a', prompt: 'go' })).toMatchObject({ code: 'CapabilityUnavailable', message: /no sub-agents/ })
+    expect(await tool.refusal({ subagent_type: 'a', prompt: 'go' })).toMatchObject({
+      code: 'CapabilityUnavailable', message: /no sub-agents/,
+    })
   })
 })

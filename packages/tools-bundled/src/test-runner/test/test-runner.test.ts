@@ -22,13 +22,23 @@ let opened = 0
 /** The tool in a workspace. */
 function runnerIn(workspace: string, path: readonly string[] = PATH) {
   // Programs in the workspace do not run by name.
-  const sandbox = createSandbox({ workspace, operator: { path: path.filter((folder) => !folder.startsWith(workspace)), env } })
+  const sandbox = createSandbox({
+    workspace, operator: { path: path.filter((folder) => !folder.startsWith(workspace)), env },
+  })
   const session = sandbox.open(toolRequest('test_runner', { workspace: [workspace] }))
   const call = async (args: JsonObject): Promise<JsonObject> =>
-    await (await session).call({ callId: `c${++opened}`, tool: 'test_runner', args, signal: new AbortController().signal }) as JsonObject
+    (await (
+      await session
+    ).call({ callId: `c${++opened}`, tool: 'test_runner', args, signal: new AbortController().signal })) as JsonObject
   return {
     call,
-    refusal: (args: JsonObject) => call(args).then((value) => { throw new Error(`not refused: ${JSON.stringify(value)}`) }, (error: unknown) => error as BulkheadError),
+    refusal: (args: JsonObject) =>
+      call(args).then(
+        (value) => {
+          throw new Error(`not refused: ${JSON.stringify(value)}`)
+        },
+        (error: unknown) => error as BulkheadError,
+      ),
     close: () => sandbox.close(),
   }
 }
@@ -67,16 +77,22 @@ test('throws', () => { throw new Error('boom') })
   // Node 20 escapes quotes twice, and reports no file for one that cannot be loaded.
   it('returns counts, and failures with file and line', async () => {
     expect(await tool.call({ path: 'js/a.test.js' })).toEqual({
-      runner: 'node', path: 'js', passed: 1, failed: 2, errors: 0, skipped: 1, total: 4, duration_ms: expect.any(Number) as number, exit_code: 1,
-      output: expect.stringContaining('failing tests') as string, failures: [
-        { name: 'sums > fails <&', file: 'js/a.test.js', line: 6, message: expect.stringContaining('1 !== 2') as string },
+      runner: 'node', path: 'js', passed: 1, failed: 2, errors: 0, skipped: 1, total: 4,
+      duration_ms: expect.any(Number) as number, exit_code: 1,
+      output: expect.stringContaining('failing tests') as string,
+      failures: [
+        {
+          name: 'sums > fails <&', file: 'js/a.test.js', line: 6, message: expect.stringContaining('1 !== 2') as string,
+        },
         { name: 'throws', file: 'js/a.test.js', line: 10, message: 'boom' },
       ],
     })
   })
 
   it('takes a folder and a filter', async () => {
-    expect(await tool.call({ path: 'js/sub' })).toMatchObject({ path: 'js/sub', passed: 1, failed: 0, total: 1, exit_code: 0, failures: [] })
+    expect(await tool.call({ path: 'js/sub' })).toMatchObject({
+      path: 'js/sub', passed: 1, failed: 0, total: 1, exit_code: 0, failures: [],
+    })
     expect(await tool.call({ path: 'js/a.test.js', filter: 'adds' })).toMatchObject({ passed: 1, failed: 0 })
   })
 
@@ -90,8 +106,13 @@ test('throws', () => { throw new Error('boom') })
 
   it('ends overdue tests', async () => {
     put('slow/package.json', '{"scripts":{"test":"node --test"}}')
-    put('slow/s.test.mjs', "import test from 'node:test'\ntest('slow', () => new Promise(() => setInterval(() => {}, 1000)))\n")
-    expect(await tool.refusal({ path: 'slow', timeout_ms: 300 })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('timeout_ms') as string })
+    put(
+      'slow/s.test.mjs',
+      "import test from 'node:test'\ntest('slow', () => new Promise(() => setInterval(() => {}, 1000)))\n",
+    )
+    expect(await tool.refusal({ path: 'slow', timeout_ms: 300 })).toMatchObject({
+      code: 'ToolExecutionFailed', message: expect.stringContaining('timeout_ms') as string,
+    })
   })
 })
 
@@ -114,8 +135,12 @@ ${SKIPPED}
     put('b.test.ts', "import './missing.ts'\n", folder)
     const path = relative(repository, folder)
     expect(await here.call({ path })).toMatchObject({
-      runner: 'vitest', path, passed: 1, failed: 1, errors: 1, skipped: 1, total: 4, exit_code: 1, failures: [
-        { name: 'fails', file: `${path}/a.test.ts`, line: 5, message: expect.stringContaining('to deeply equal') as string },
+      runner: 'vitest', path, passed: 1, failed: 1, errors: 1, skipped: 1, total: 4, exit_code: 1,
+      failures: [
+        {
+          name: 'fails', file: `${path}/a.test.ts`, line: 5,
+          message: expect.stringContaining('to deeply equal') as string,
+        },
         { name: 'b.test.ts', file: `${path}/b.test.ts`, message: expect.stringContaining('missing.ts') as string },
       ],
     })
@@ -144,9 +169,16 @@ class TestK:
 `)
   put('py/test_b.py', 'import nothing_here\n')
   expect(await system.call({ path: 'py' })).toMatchObject({
-    runner: 'pytest', passed: 1, failed: 2, errors: 2, skipped: 1, total: 6, failures: [
-      { name: 'test_b', file: 'py/test_b.py', line: 1, message: "ModuleNotFoundError: No module named 'nothing_here'", error: true },
-      { name: 'test_a.test_bad', file: 'py/test_a.py', line: 6, message: expect.stringContaining('nope <&>') as string, output: expect.stringContaining('CAPTURED') as string },
+    runner: 'pytest', passed: 1, failed: 2, errors: 2, skipped: 1, total: 6,
+    failures: [
+      {
+        name: 'test_b', file: 'py/test_b.py', line: 1, message: "ModuleNotFoundError: No module named 'nothing_here'",
+        error: true,
+      },
+      {
+        name: 'test_a.test_bad', file: 'py/test_a.py', line: 6, message: expect.stringContaining('nope <&>') as string,
+        output: expect.stringContaining('CAPTURED') as string,
+      },
       { name: 'test_a.test_fixed', message: expect.stringContaining('fixture') as string, error: true },
       { name: 'test_a.TestK.test_m', file: 'py/test_a.py', line: 13, message: 'ValueError: v' },
     ],
@@ -157,32 +189,46 @@ class TestK:
 it('runs cargo', { ...runsIf(has('cargo', '--version'), 'needs cargo'), ...ONLY_IN_SOAK }, async () => {
   put('rs/Cargo.toml', '[package]\nname = "demo"\nversion = "0.1.0"\nedition = "2021"\n')
   put('rs/src/lib.rs', '#[test]\nfn ok() {}\n#[test]\nfn bad() {\n    assert_eq!(1, 2);\n}\n')
-  expect(await tool.call({ path: 'rs' })).toMatchObject({ runner: 'cargo', passed: 1, failed: 1, failures: [{ name: 'bad', file: 'rs/src/lib.rs', line: 5 }] })
+  expect(await tool.call({ path: 'rs' })).toMatchObject({
+    runner: 'cargo', passed: 1, failed: 1, failures: [{ name: 'bad', file: 'rs/src/lib.rs', line: 5 }],
+  })
 })
 
 it('runs go', { ...runsIf(has('go', 'version'), 'needs go'), ...ONLY_IN_SOAK }, async () => {
   put('go/go.mod', 'module example.org/demo\n\ngo 1.19\n')
   put('go/sub/a_test.go', 'package sub\n\nimport "testing"\n\nfunc TestOk(t *testing.T) {}\nfunc TestBad(t *testing.T) {\n\tt.Error("got")\n}\n')
-  expect(await tool.call({ path: 'go' })).toMatchObject({ runner: 'go', passed: 1, failed: 1, failures: [{ name: 'TestBad', file: 'go/sub/a_test.go', line: 7 }] })
+  expect(await tool.call({ path: 'go' })).toMatchObject({
+    runner: 'go', passed: 1, failed: 1, failures: [{ name: 'TestBad', file: 'go/sub/a_test.go', line: 7 }],
+  })
 })
 
 describe('errors name the cure', () => {
   it('for a runner that is not installed', async () => {
     put('none/package.json', '{"devDependencies":{"vitest":"*"}}')
-    expect(await tool.refusal({ path: 'none' })).toMatchObject({ code: 'NotFound', message: expect.stringContaining('npm install --save-dev vitest') as string })
+    expect(await tool.refusal({ path: 'none' })).toMatchObject({
+      code: 'NotFound', message: expect.stringContaining('npm install --save-dev vitest') as string,
+    })
     const bare = runnerIn(root, ['/usr/bin', '/bin'].filter((folder) => !has(join(folder, 'cargo'))))
     put('rust/Cargo.toml', '')
-    expect(await bare.refusal({ path: 'rust' })).toMatchObject({ code: 'NotFound', message: expect.stringContaining('Install Rust') as string })
+    expect(await bare.refusal({ path: 'rust' })).toMatchObject({
+      code: 'NotFound', message: expect.stringContaining('Install Rust') as string,
+    })
     await bare.close()
   })
 
   it('for a project that is not recognized, or has several runners', async () => {
     put('odd/readme.txt', '')
-    expect(await tool.refusal({ path: 'odd' })).toMatchObject({ code: 'NotFound', message: expect.stringContaining('Pass "runner"') as string })
+    expect(await tool.refusal({ path: 'odd' })).toMatchObject({
+      code: 'NotFound', message: expect.stringContaining('Pass "runner"') as string,
+    })
     put('two/Cargo.toml', '')
     put('two/go.mod', '')
-    expect(await tool.refusal({ path: 'two' })).toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('go and cargo') as string })
-    expect(await tool.refusal({ path: 'odd', runner: 'go' })).toMatchObject({ code: 'NotFound', message: expect.stringContaining('There is no go.mod') as string })
+    expect(await tool.refusal({ path: 'two' })).toMatchObject({
+      code: 'InputInvalid', message: expect.stringContaining('go and cargo') as string,
+    })
+    expect(await tool.refusal({ path: 'odd', runner: 'go' })).toMatchObject({
+      code: 'NotFound', message: expect.stringContaining('There is no go.mod') as string,
+    })
     expect(await tool.refusal({ path: 'nowhere' })).toMatchObject({ code: 'NotFound' })
     expect(await tool.refusal({ path: '../..' })).toMatchObject({ code: 'CapabilityDenied' })
     expect(await tool.refusal({ path: 'odd', filter: '--watch' })).toMatchObject({ code: 'InputInvalid' })
@@ -190,7 +236,9 @@ describe('errors name the cure', () => {
 
   it('for a folder without tests', async () => {
     put('empty/package.json', '{"scripts":{"test":"node --test"}}')
-    expect(await tool.refusal({ path: 'empty' })).toMatchObject({ code: 'NotFound', message: 'node found no tests in "empty". Check "path" and "filter".' })
+    expect(await tool.refusal({ path: 'empty' })).toMatchObject({
+      code: 'NotFound', message: 'node found no tests in "empty". Check "path" and "filter".',
+    })
   })
 })
 

@@ -7,7 +7,10 @@ describe('todo', () => {
   const tool = toolSession('todo', { session: memory })
 
   it('stores the list of a session and returns it', async () => {
-    const todos = [{ content: 'find it', status: 'completed', id: 'a' }, { content: 'mend it', status: 'in_progress', priority: 'high' }]
+    const todos = [
+      { content: 'find it', status: 'completed', id: 'a' },
+      { content: 'mend it', status: 'in_progress', priority: 'high' },
+    ]
     expect(await tool.call({ todos })).toEqual({ todos })
     expect(await memory.read('c')).toMatchObject({ data: todos })
     memory.current = 'session-2'

@@ -4,9 +4,13 @@ import { ToolShelf } from '../tool-search.ts'
 import { sessionMemory } from '../../../test/memory.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
-const tool = (name: string, description: string, properties = {}): SearchedTool => ({ name, description, inputSchema: { type: 'object', properties } })
+const tool = (name: string, description: string, properties = {}): SearchedTool => ({
+  name, description, inputSchema: { type: 'object', properties },
+})
 const TOOLS = [
-  tool('github_create_issue', 'Opens an issue in a repository.', { repo: { type: 'string' }, labels: { type: 'array', items: { properties: { colour: {} } } } }),
+  tool('github_create_issue', 'Opens an issue in a repository.', {
+    repo: { type: 'string' }, labels: { type: 'array', items: { properties: { colour: {} } } },
+  }),
   tool('github_list_issues', 'Lists the issues of a repository.'),
   tool('browser_screenshot', 'Takes a picture of the page.'),
   tool('calendarCreateEvent', 'Puts an appointment into the calendar.'),
@@ -50,7 +54,9 @@ describe('tool_search', () => {
 
 describe('ranking', () => {
   it('weights rare words more than common ones', () => {
-    const documents = ['a common', 'a common rare', 'a common', 'a'].map((text, subject) => ({ subject, words: wordsOf(text) }))
+    const documents = ['a common', 'a common rare', 'a common', 'a'].map((text, subject) => ({
+      subject, words: wordsOf(text),
+    }))
     expect(rank('common rare', documents)[0]).toBe(1)
     expect(rank('rare', documents)).toEqual([1])
     expect(rank('', documents)).toEqual([])

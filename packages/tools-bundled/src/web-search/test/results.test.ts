@@ -4,23 +4,34 @@ import { serviceOf, type SearchProvider } from '../service.ts'
 
 const item = { url: 'https://a.example/', title: 'A', snippet: 's' }
 const custom = { type: 'json', url: 'https://a.example/' } as const
-const read = (answer: Parameters<typeof readResults>[0], provider: SearchProvider = custom) => readResults(answer, serviceOf(provider).paths, 5)
+const read = (answer: Parameters<typeof readResults>[0], provider: SearchProvider = custom) =>
+  readResults(answer, serviceOf(provider).paths, 5)
 
 describe('search results', () => {
   it('are found at common paths', () => {
-    for (const answer of [[item], { items: [item] }, { web: { results: [item] } }, { webPages: { value: [item] } }]) expect(read(answer)).toEqual([item])
+    for (const answer of [[item], { items: [item] }, { web: { results: [item] } }, { webPages: { value: [item] } }])
+      expect(read(answer)).toEqual([item])
   })
 
   it('are read by the pointers of the configuration', () => {
-    const answer = { data: { 'a/b': [{ meta: { name: 'A', links: ['https://a.example/'] }, parts: ['one', 2, 'two'] }] } }
-    expect(read(answer, { ...custom, resultsPath: '/data/a~1b', titlePath: '/meta/name', urlPath: '/meta/links/0', snippetPath: '/parts' }))
-      .toEqual([{ title: 'A', url: 'https://a.example/', snippet: 'one … two' }])
-    expect(read([item], { ...custom, resultsPath: '', titlePath: '/none', snippetPath: '/title' })).toEqual([{ url: item.url, title: '', snippet: 'A' }])
+    const answer = {
+      data: { 'a/b': [{ meta: { name: 'A', links: ['https://a.example/'] }, parts: ['one', 2, 'two'] }] },
+    }
+    expect(
+      read(answer, {
+        ...custom, resultsPath: '/data/a~1b', titlePath: '/meta/name', urlPath: '/meta/links/0', snippetPath: '/parts',
+      }),
+    ).toEqual([{ title: 'A', url: 'https://a.example/', snippet: 'one … two' }])
+    expect(read([item], { ...custom, resultsPath: '', titlePath: '/none', snippetPath: '/title' })).toEqual([
+      { url: item.url, title: '', snippet: 'A' },
+    ])
   })
 
   it('do not come from inherited properties', () => {
     expect(() => read({ a: 1 }, { ...custom, resultsPath: '/constructor' })).toThrow('/constructor')
-    expect(read([{ url: item.url }], { ...custom, titlePath: '/__proto__/constructor/name' })).toMatchObject([{ title: '' }])
+    expect(read([{ url: item.url }], { ...custom, titlePath: '/__proto__/constructor/name' })).toMatchObject([
+      { title: '' },
+    ])
   })
 
   it('may be absent only where the provider leaves out empty lists', () => {

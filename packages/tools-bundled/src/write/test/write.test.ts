@@ -8,8 +8,12 @@ describe('write', () => {
   const text = (path: string) => readFile(join(tool.workspace, path), 'utf8')
 
   it('creates a file with its folders, and replaces it', async () => {
-    expect(await tool.call({ path: 'a/b/c.txt', content: 'zürich\r\n' })).toEqual({ path: 'a/b/c.txt', bytes: 9, created: true })
-    expect(await tool.call({ path: join(tool.workspace, 'a/b/c.txt'), content: '' })).toMatchObject({ bytes: 0, created: false })
+    expect(await tool.call({ path: 'a/b/c.txt', content: 'zürich\r\n' })).toEqual({
+      path: 'a/b/c.txt', bytes: 9, created: true,
+    })
+    expect(await tool.call({ path: join(tool.workspace, 'a/b/c.txt'), content: '' })).toMatchObject({
+      bytes: 0, created: false,
+    })
     expect(await text('a/b/c.txt')).toBe('')
     expect(await readdir(join(tool.workspace, 'a/b'))).toEqual(['c.txt'])
   })
@@ -27,7 +31,9 @@ describe('write', () => {
   ])('does not write %s', async (_, args, code) => {
     await mkdir(join(tool.workspace, 'folder'), { recursive: true })
     await tool.put('file')
-    for (const [name, target] of [['out', '/tmp'], ['dangling', '/tmp/bulkhead-never'], ['null', '/dev/null']] as const) {
+    for (const [name, target] of [
+      ['out', '/tmp'], ['dangling', '/tmp/bulkhead-never'], ['null', '/dev/null'],
+    ] as const) {
       await symlink(target, join(tool.workspace, name)).catch(() => undefined)
     }
     expect((await tool.refusal(args)).code).toBe(code)
@@ -39,7 +45,9 @@ describe('write', () => {
   })
 
   it('does nothing if the call is already cancelled', async () => {
-    await expect(tool.call({ path: 'late', content: 'x' }, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
+    await expect(tool.call({ path: 'late', content: 'x' }, AbortSignal.abort(new Error('enough')))).rejects.toThrow(
+      'enough',
+    )
     await expect(lstat(join(tool.workspace, 'late'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 

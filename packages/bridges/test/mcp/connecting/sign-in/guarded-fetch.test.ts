@@ -22,7 +22,11 @@ it.each([
   ['https://harbour.example', 'https://0.0.0.0/', 'unspecified'],
   ['https://harbour.example', 'https://gone.example/', 'no address'],
 ])('a server at %s cannot name %s', async (server, url, why) => {
-  const failed = await guardedFetch(new URL(server), undefined, lookup)(url).then(() => undefined, (error: unknown) => error)
+  const failed = await guardedFetch(
+    new URL(server), undefined, lookup,
+  )(url).then(
+    () => undefined, (error: unknown) => error,
+  )
   expect(failed).toBeInstanceOf(TypeError)
   expect(`${String(failed)} ${String((failed as Error).cause ?? '')}`).toContain(why)
 })

@@ -138,10 +138,19 @@ describe('a sign-in fails, with the reason,', () => {
   it.each([
     ['if the person refuses', {}, 'access_denied'],
     ['without PKCE', { metadata: () => ({ code_challenge_methods_supported: undefined }) }, 'does not support PKCE'],
-    ['with a sign-in page of another scheme', { metadata: () => ({ authorization_endpoint: 'file:///etc/passwd' }) }, 'is neither an http nor'],
-    ['with a page without https', { metadata: () => ({ authorization_endpoint: 'http://harbour.example/' }) }, 'does not use https'],
+    [
+      'with a sign-in page of another scheme', { metadata: () => ({ authorization_endpoint: 'file:///etc/passwd' }) },
+      'is neither an http nor',
+    ],
+    [
+      'with a page without https', { metadata: () => ({ authorization_endpoint: 'http://harbour.example/' }) },
+      'does not use https',
+    ],
     ['with another issuer', { metadata: () => ({ issuer: 'https://other.example' }) }, 'Issuer mismatch'],
-    ['with metadata of another server', { resource: () => ({ resource: 'https://other.example/mcp' }) }, 'does not match'],
+    [
+      'with metadata of another server', { resource: () => ({ resource: 'https://other.example/mcp' }) },
+      'does not match',
+    ],
     [
       'with an authorization server at a metadata address',
       { resource: () => ({ authorization_servers: ['https://169.254.169.254'] }) }, 'not public (metadata)',
@@ -165,7 +174,9 @@ describe('a sign-in fails, with the reason,', () => {
   it('if the server has another way to authorize', async () => {
     const servers = open({ headers: { authorization: { secret: 'T' } } }, { T: 'Bearer x' })
     await expect(signIn(servers)).rejects.toMatchObject({ code: 'SignInFailed' })
-    await expect(servers.signIn('nobody', { show: () => undefined, signal: now() })).rejects.toThrow('no MCP server "nobody"')
+    await expect(servers.signIn('nobody', { show: () => undefined, signal: now() })).rejects.toThrow(
+      'no MCP server "nobody"',
+    )
   })
 })
 

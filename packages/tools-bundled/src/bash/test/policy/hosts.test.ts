@@ -11,17 +11,24 @@ const hostsOf = (command: string, files: Readonly<Record<string, string>> = {}) 
   analyzeCommand(command, { workspace: '/work', folder: '.', readStart: (path) => files[path] }).analysis.command.hosts
 
 it.each<[string, readonly string[] | 'all' | undefined]>([
-  ['npm install', [NPM]], ['npm ci && npm test', [NPM]], ['npm i x --registry=https://r.example/x', ['r.example']], ['npm test', undefined], ['npx -y x', [NPM]],
-  ['timeout 60 pnpm add x', [NPM]], ['pip install x', ['files.pythonhosted.org', 'pypi.org']], ['pip install -i https://p.example/simple x', ['p.example']], ['pip list', undefined],
-  ['curl -sS https://a.example:8443/x', ['a.example:8443']], ['wget b.example/x', ['b.example']], ['curl -o x https://a.example https://b.example', ['a.example', 'b.example']], ['curl "$url"', 'all'], ['curl ftp://a.example', 'all'],
-  ['gh pr list', ['api.github.com', 'github.com']], ['cargo build', ['index.crates.io', 'static.crates.io']], ['go get x', ['proxy.golang.org', 'sum.golang.org']],
-  ['git clone https://c.example/x', ['c.example']], ['git clone git@c.example:x', 'all'], ['git clone ../x', undefined], ['git push', 'all'], ['git commit -m x', undefined], ['ssh host', 'all'], ['ls', undefined], ['touch a', undefined],
+  ['npm install', [NPM]], ['npm ci && npm test', [NPM]], ['npm i x --registry=https://r.example/x', ['r.example']],
+  ['npm test', undefined], ['npx -y x', [NPM]], ['timeout 60 pnpm add x', [NPM]],
+  ['pip install x', ['files.pythonhosted.org', 'pypi.org']],
+  ['pip install -i https://p.example/simple x', ['p.example']], ['pip list', undefined],
+  ['curl -sS https://a.example:8443/x', ['a.example:8443']], ['wget b.example/x', ['b.example']],
+  ['curl -o x https://a.example https://b.example', ['a.example', 'b.example']], ['curl "$url"', 'all'],
+  ['curl ftp://a.example', 'all'], ['gh pr list', ['api.github.com', 'github.com']],
+  ['cargo build', ['index.crates.io', 'static.crates.io']], ['go get x', ['proxy.golang.org', 'sum.golang.org']],
+  ['git clone https://c.example/x', ['c.example']], ['git clone git@c.example:x', 'all'], ['git clone ../x', undefined],
+  ['git push', 'all'], ['git commit -m x', undefined], ['ssh host', 'all'], ['ls', undefined], ['touch a', undefined],
 ])('%s needs %j', (command, hosts) => {
   expect(hostsOf(command)).toEqual(hosts)
 })
 
 it('the settings of the project name remotes and the registry', () => {
-  expect([hostsOf('git push origin main', FILES), hostsOf('git fetch work', FILES), hostsOf('git pull', FILES)]).toEqual([['github.com'], 'all', 'all'])
+  expect([
+    hostsOf('git push origin main', FILES), hostsOf('git fetch work', FILES), hostsOf('git pull', FILES),
+  ]).toEqual([['github.com'], 'all', 'all'])
   expect(hostsOf('npm install', FILES)).toEqual(['npm.example.org'])
   expect(hostsOf('npm install', { '.npmrc': 'registry=javascript:1\n' })).toEqual([NPM])
 })

@@ -28,10 +28,13 @@ describe('innermost() removes wrappers that only change how a command runs', () 
     expect(commandText(innermost(wordsOf(text)))).toBe(inner)
   })
 
-  it.each([
-    'env', 'env -i ls', 'env -u X ls', 'env PATH=. ls', 'env LANG=/tmp/x ls', 'env -S ls', './env ls', '/usr/bin/timeout 5 ls', 'timeout', 'timeout 5', 'timeout --nonsense 5 ls', 'nice --nonsense ls',
-    'sudo ls', 'setsid ls', 'xargs ls', 'busybox ls', 'command ls', 'strace ls', 'timeout * ls', `${'env '.repeat(20)}ls`,
-  ].filter((text) => parseCommand(text).kind === 'plan'))('keeps `%s`', (text) => {
+  it.each(
+    [
+      'env', 'env -i ls', 'env -u X ls', 'env PATH=. ls', 'env LANG=/tmp/x ls', 'env -S ls', './env ls',
+      '/usr/bin/timeout 5 ls', 'timeout', 'timeout 5', 'timeout --nonsense 5 ls', 'nice --nonsense ls', 'sudo ls',
+      'setsid ls', 'xargs ls', 'busybox ls', 'command ls', 'strace ls', 'timeout * ls', `${'env '.repeat(20)}ls`,
+    ].filter((text) => parseCommand(text).kind === 'plan'),
+  )('keeps `%s`', (text) => {
     const words = wordsOf(text)
     expect(innermost(words)).toEqual(words)
   })
@@ -75,11 +78,17 @@ describe('unwrap() finds the commands that a program runs', () => {
     expect([wrapped.transparent, wrapped.unread]).toEqual([false, undefined])
   })
 
-  it.each(['timeout --nonsense 5 rm x', 'sudo --nonsense rm x', 'xargs --nonsense rm', 'watch rm x', 'parallel rm ::: x', "script -c 'rm x'", 'bash -c', 'env --nonsense rm x'])('reports that the command in `%s` is unknown', (text) => {
+  it.each([
+    'timeout --nonsense 5 rm x', 'sudo --nonsense rm x', 'xargs --nonsense rm', 'watch rm x', 'parallel rm ::: x',
+    "script -c 'rm x'", 'bash -c', 'env --nonsense rm x',
+  ])('reports that the command in `%s` is unknown', (text) => {
     expect(unwrap(wordsOf(text))!.unread).toBeTypeOf('string')
   })
 
-  it.each(['ls -la', 'git status', 'find . -name x', 'sh script.sh', 'tar xf a', 'npm test', 'bash --version'])('finds no command in `%s`', (text) => {
-    expect(unwrap(wordsOf(text))).toBeUndefined()
-  })
+  it.each(['ls -la', 'git status', 'find . -name x', 'sh script.sh', 'tar xf a', 'npm test', 'bash --version'])(
+    'finds no command in `%s`',
+    (text) => {
+      expect(unwrap(wordsOf(text))).toBeUndefined()
+    },
+  )
 })

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync, symlinkSync, writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { configure, gitIn, repositoryIn, writeIn } from '../../../git/test/repository.ts'
@@ -18,7 +20,8 @@ export interface PlantedWorkspace {
 }
 
 /**
- * A workspace that an attacker prepared: links that lead out, files named like options, and a repository in which every setting
+ * A workspace that an attacker prepared: links that lead out, files named like options, and a repository in which every
+ * setting
  * that can name a program names one that leaves a trace.
  */
 export function plantedWorkspace(): PlantedWorkspace {
@@ -28,7 +31,8 @@ export function plantedWorkspace(): PlantedWorkspace {
   writeIn(outside, 'canary', `${CANARY}\n`)
   writeFileSync(join(outside, 'evil'), `#!/bin/sh\ntouch ${outside}/ran-$$\n`, { mode: 0o755 })
   const workspace = repositoryIn(join(root, 'workspace'), {
-    'a.txt': 'one\ntwo\n', 'b.txt': 'one\nthree\n', 'src/x.ts': 'one\n', 'package.json': '{"name":"p"}\n', 'names': `${canary}\n`,
+    'a.txt': 'one\ntwo\n', 'b.txt': 'one\nthree\n', 'src/x.ts': 'one\n', 'package.json': '{"name":"p"}\n',
+    'names': `${canary}\n`,
     '.gitattributes': 'a.txt diff=evil filter=evil\n',
   })
   gitIn(workspace, 'tag', 'v1')
@@ -46,11 +50,13 @@ export function plantedWorkspace(): PlantedWorkspace {
 }
 
 const settings = (evil: string, canary: string): Readonly<Record<string, string>> => ({
-  'core.fsmonitor': evil, 'core.pager': evil, 'core.sshCommand': evil, 'core.askPass': evil, 'core.editor': evil, 'core.alternateRefsCommand': evil,
-  'core.hooksPath': join(evil, '..'), 'diff.external': evil, 'diff.evil.command': evil, 'diff.evil.textconv': evil, 'filter.evil.clean': evil,
-  'filter.evil.smudge': evil, 'filter.evil.process': evil, 'gpg.program': evil, 'gpg.ssh.program': evil, 'log.showSignature': 'true', 'pager.log': evil,
-  'pager.diff': evil, 'pager.status': evil, 'credential.helper': evil, 'remote.origin.url': `ext::${evil}`, 'remote.origin.uploadpack': evil,
-  'protocol.ext.allow': 'always', 'status.submoduleSummary': 'true', 'diff.submodule': 'diff', 'submodule.recurse': 'true', 'alias.log': `!${evil}`,
+  'core.fsmonitor': evil, 'core.pager': evil, 'core.sshCommand': evil, 'core.askPass': evil, 'core.editor': evil,
+  'core.alternateRefsCommand': evil, 'core.hooksPath': join(evil, '..'), 'diff.external': evil,
+  'diff.evil.command': evil, 'diff.evil.textconv': evil, 'filter.evil.clean': evil, 'filter.evil.smudge': evil,
+  'filter.evil.process': evil, 'gpg.program': evil, 'gpg.ssh.program': evil, 'log.showSignature': 'true',
+  'pager.log': evil, 'pager.diff': evil, 'pager.status': evil, 'credential.helper': evil,
+  'remote.origin.url': `ext::${evil}`, 'remote.origin.uploadpack': evil, 'protocol.ext.allow': 'always',
+  'status.submoduleSummary': 'true', 'diff.submodule': 'diff', 'submodule.recurse': 'true', 'alias.log': `!${evil}`,
   'mailmap.file': canary, 'uploadpack.packObjectsHook': evil, 'trailer.x.command': evil, 'interactive.diffFilter': evil,
 })
 
@@ -67,8 +73,9 @@ function plantSubmodule(workspace: string, evil: string): void {
   spawnSync('rm', ['-f', join(sub, '.git/objects', recorded.slice(0, 2), recorded.slice(2))])
   writeIn(sub, '.git/refs/heads/main', `${before}\n`)
   const partial = {
-    'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin', 'remote.origin.promisor': 'true', 'remote.origin.url': sub,
-    'remote.origin.uploadpack': evil, 'protocol.allow': 'always', 'protocol.file.allow': 'always', 'core.fsmonitor': evil, 'filter.evil.clean': evil,
+    'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin', 'remote.origin.promisor': 'true',
+    'remote.origin.url': sub, 'remote.origin.uploadpack': evil, 'protocol.allow': 'always',
+    'protocol.file.allow': 'always', 'core.fsmonitor': evil, 'filter.evil.clean': evil,
   }
   for (const [key, value] of Object.entries(partial)) configure(sub, key, value)
   writeIn(sub, '.git/info/attributes', '* filter=evil\n')

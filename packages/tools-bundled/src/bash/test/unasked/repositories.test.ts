@@ -30,32 +30,56 @@ describe('a repository that leads out of the workspace shows nothing of it', WAL
   const blob = hash('sha1', `blob ${CANARY.length + 1}\0${CANARY}\n`)
 
   it.each<[string, () => void, string, string]>([
-    ['a gitfile', () => {
-      rmSync(join(here, '.git'), { recursive: true })
-      writeIn(here, '.git', `gitdir: ${outside}/.git\n`)
-    }, 'git show HEAD:secret.txt', 'is not inside the workspace'],
-    ['alternates', () => writeIn(here, '.git/objects/info/alternates', `${outside}/.git/objects\n`), `git cat-file -p ${blob}`, 'alternates" names another repository'],
-    ['commondir', () => writeIn(here, '.git/commondir', `${outside}/.git\n`), 'git show main:secret.txt', 'is not inside the workspace'],
+    [
+      'a gitfile',
+      () => {
+        rmSync(join(here, '.git'), { recursive: true })
+        writeIn(here, '.git', `gitdir: ${outside}/.git\n`)
+      },
+      'git show HEAD:secret.txt', 'is not inside the workspace',
+    ],
+    [
+      'alternates', () => writeIn(here, '.git/objects/info/alternates', `${outside}/.git/objects\n`),
+      `git cat-file -p ${blob}`, 'alternates" names another repository',
+    ],
+    [
+      'commondir', () => writeIn(here, '.git/commondir', `${outside}/.git\n`), 'git show main:secret.txt',
+      'is not inside the workspace',
+    ],
     ['a linked `shallow`', () => linked('.git/shallow'), 'git log', 'shallow" is a link'],
     ['a linked `packed-refs`', () => linked('.git/packed-refs'), 'git branch -a', 'packed-refs" is a link'],
-    ['a linked list of what to rebase', () => {
-      writeIn(here, '.git/rebase-merge/interactive', '')
-      linked('.git/rebase-merge/done')
-      linked('.git/rebase-merge/git-rebase-todo')
-    }, 'git status', 'is a link'],
-    ['a linked name of a working tree', () => {
-      writeIn(here, '.git/worktrees/ab/HEAD', 'ref: refs/heads/main\n')
-      writeIn(here, '.git/worktrees/ab/commondir', '../..\n')
-      linked('.git/worktrees/ab/gitdir')
-    }, 'git worktree list', 'gitdir" is a link'],
-    ['an included file', () => {
-      writeIn(root, 'other-config', `[remote "x"]\n\turl = https://${CANARY.replace(' ', '-')}@example.org\n`)
-      configure(here, 'include.path', '../../other-config')
-    }, 'git remote -v', 'other-config", which is outside the workspace'],
+    [
+      'a linked list of what to rebase',
+      () => {
+        writeIn(here, '.git/rebase-merge/interactive', '')
+        linked('.git/rebase-merge/done')
+        linked('.git/rebase-merge/git-rebase-todo')
+      },
+      'git status', 'is a link',
+    ],
+    [
+      'a linked name of a working tree',
+      () => {
+        writeIn(here, '.git/worktrees/ab/HEAD', 'ref: refs/heads/main\n')
+        writeIn(here, '.git/worktrees/ab/commondir', '../..\n')
+        linked('.git/worktrees/ab/gitdir')
+      },
+      'git worktree list', 'gitdir" is a link',
+    ],
+    [
+      'an included file',
+      () => {
+        writeIn(root, 'other-config', `[remote "x"]\n\turl = https://${CANARY.replace(' ', '-')}@example.org\n`)
+        configure(here, 'include.path', '../../other-config')
+      },
+      'git remote -v', 'other-config", which is outside the workspace',
+    ],
     ['core.worktree', () => configure(here, 'core.worktree', outside), 'git diff', 'is not inside the workspace'],
   ])('by %s', async (_, prepare, command, message) => {
     prepare()
-    await expect(unwalledTool(here).call({ action: 'status' })).rejects.toMatchObject({ message: expect.stringContaining(message) as string })
+    await expect(unwalledTool(here).call({ action: 'status' })).rejects.toMatchObject({
+      message: expect.stringContaining(message) as string,
+    })
     if (!has('bubblewrap')) return
     const { bash, close } = await walledBash(here)
     expect(JSON.stringify(await bash(command))).not.toMatch(/canary/)

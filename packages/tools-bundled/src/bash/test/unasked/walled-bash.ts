@@ -8,7 +8,9 @@ const HANGS_MS = 5_000
 /** The tool `bash` behind the walls of this machine. */
 export async function walledBash(workspace: string) {
   const env = { HOME: '/dev/null', LANG: 'C.UTF-8' }
-  const sandbox = createSandbox({ workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin'], env }, spares: { process: 0, thread: 0 } })
+  const sandbox = createSandbox({
+    workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin'], env }, spares: { process: 0, thread: 0 },
+  })
   const session = await sandbox.open(toolRequest('bash', { workspace: [workspace] }))
   let calls = 0
   const bash = async (command: string): Promise<JsonObject> => await session.call({
