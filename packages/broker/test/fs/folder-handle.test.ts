@@ -3,7 +3,7 @@ import { open, rename, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FileScope } from '../../src/fs/file-scope.ts'
-import { openByDescriptor, openByPath } from '../../src/fs/disk.ts'
+import { openByDescriptor, openByPath, type FolderHandle } from '../../src/fs/disk.ts'
 import { listFolder, readFile, statFile } from '../../src/fs/read-file.ts'
 import { editFile } from '../../src/fs/edit-file.ts'
 import { removeFile, writeFile } from '../../src/fs/write-file.ts'
@@ -84,5 +84,19 @@ describe('a folder held by path', () => {
     await rename(docs, `${docs}-aside`)
     await symlink(outside, docs)
     expect(await held.holds(handle, path)).toBe(false)
+  })
+
+  it('is left by a read if it is replaced after the file was opened', async () => {
+    const { docs, outside } = await setUp()
+    const openFolder = async (path: string): Promise<FolderHandle> => {
+      const held = await openByPath(path)
+      return { ...held, async holds(handle, file) {
+        await rename(docs, `${docs}-aside`)
+        await symlink(outside, docs)
+        return held.holds(handle, file)
+      } }
+    }
+    const scope = new FileScope('fs.read', [docs], docs, { openFolder })
+    await expect(readFile(scope, await scope.locate('a.txt'), {})).rejects.toMatchObject({ code: 'CapabilityDenied' })
   })
 })

@@ -115,6 +115,14 @@ it('records 256 MiB of content without files over 32 MiB, and not a byte more', 
   expect(readdirSync(journal)).toEqual([])
 })
 
+it('keeps no content over 32 MiB of what a command wrote', async () => {
+  const { at, take } = await setUp('a')
+  const snapshot = await take()
+  sparse(at('long'), 32 * MIB + 1)
+  expect(await snapshot.changes(signal)).toMatchObject([{ after: { kind: 'file', digest: null, size: 32 * MIB + 1 } }])
+  await snapshot.remove()
+})
+
 it('copies no more than the limit of files that grow meanwhile', async () => {
   const { at, journal } = await setUp('a')
   const copies = await Copies.open(journal)
@@ -132,6 +140,12 @@ it('records 20,000 files, and not one more', async () => {
   symlinkSync('f1', at('one-more'))
   expect(await why()).toBe('the folders have more than 20,000 files')
   await expect(take()).rejects.toThrow('the folders have more than 20,000 files')
+})
+
+it('records 20,000 folders, and not one more', async () => {
+  const { at, why } = await setUp()
+  for (let index = 0; index < 20_001; index++) mkdirSync(at(`d${index}`))
+  expect(await why()).toBe('the folders have more than 20,000 folders')
 })
 
 it('does not record a folder on a file system that may hold up the process', async () => {

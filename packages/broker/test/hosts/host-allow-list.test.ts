@@ -9,6 +9,13 @@ const refuses = (hosts: readonly string[], address: string, host: string, port =
   new HostAllowList(hosts).refuses(address, host, port)
 
 describe('the host allow list', () => {
+  it('covers nothing that one of its ceilings does not', () => {
+    const scope = new HostAllowList(['*', '10.0.0.1:80'], [['*.example.com', '10.0.0.1:80'], ['a.example.com']])
+    const hosts = ['a.example.com', 'b.example.com', 'other.test', '10.0.0.1']
+    expect(hosts.map((host) => scope.covers(host, host === '10.0.0.1' ? 80 : 443))).toEqual([true, false, false, false])
+    expect(scope.refuses('10.0.0.1', '10.0.0.1', 80)).toBe('private')
+  })
+
   it('covers exactly the named hosts', () => {
     expect(covers('api.example.com', 'api.example.com')).toBe(true)
     for (const host of [

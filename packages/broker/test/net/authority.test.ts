@@ -4,8 +4,8 @@ import { connect, createServer } from 'node:tls'
 import { expect, it, onTestFinished } from 'vitest'
 import { createAuthority } from '../../src/net/keys/authority.ts'
 
-/** What a client that trusts the authority says about a certificate of it. */
-async function verdictOn(host: string): Promise<string> {
+/** What a client that trusts the authority says about a certificate of it, and the subject of that. */
+async function connectTo(host: string) {
   const authority = createAuthority(['api.test', 'other.test'])
   const server = createServer({ SNICallback: (name, done) => done(null, authority.identityOf(name)) }, (socket) =>
     socket.end(),
@@ -17,13 +17,19 @@ async function verdictOn(host: string): Promise<string> {
     port: (server.address() as AddressInfo).port, host: '127.0.0.1', servername: host, ca: authority.certificate,
   })
   const verdict = await once(socket, 'secureConnect').then(() => 'trusted', ({ message }: Error) => message)
+  const subject = socket.getPeerX509Certificate()?.subject
   socket.destroy()
-  return verdict
+  return { verdict, subject }
 }
 
 it.each([
   ['api.test', 'trusted'], ['other.test', 'trusted'], ['bank.test', 'permitted subtree violation'],
   ['test', 'permitted subtree violation'],
 ])('an authority for api.test and other.test vouches for %s: %s', async (host, verdict) => {
-  expect(await verdictOn(host)).toBe(verdict)
+  expect(await connectTo(host)).toMatchObject({ verdict })
+})
+
+it('vouches for a host with a long name, which a subject has no room for', async () => {
+  const host = `${'a'.repeat(60)}.api.test`
+  expect(await connectTo(host)).toEqual({ verdict: 'trusted', subject: `CN=${host.slice(0, 64)}` })
 })

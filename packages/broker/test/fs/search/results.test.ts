@@ -44,3 +44,23 @@ it('notes that a line is missing if its record lost its middle', () => {
   found.add(Buffer.from(`{"type":"match","data":{"path":{"text":"./a"},"lines":{"text":"${'x'.repeat(40_000)}"}]}}\n`))
   expect([found.text.isCut, found.text.taken().toString()]).toEqual([true, 'a:1:whole\n'])
 })
+
+/** What a search returns for one file with these matches. */
+function search(options: { readonly keptChars?: number }, count: number, text: string) {
+  const found = new LineResults({ limit: 10_000, context: 0, shownPath: (path) => path, ...options })
+  const path = { text: './a' }
+  found.add(record('begin', { path }))
+  for (let line = 1; line <= count; line++) found.add(record('match', { path, lines: { text }, line_number: line }))
+  found.add(record('end', { path }))
+  return found.end()
+}
+
+it('returns no more than 4 MB of text, and counts the rest', () => {
+  const { matches, total } = search({}, 2_500, `${'x'.repeat(1_999)}\n`)
+  expect([total, matches.length]).toEqual([2_500, Math.ceil(4 * MB / 2_000)])
+})
+
+it('buffers no more of one file than it may, and counts the rest', () => {
+  const { matches, total } = search({ keptChars: 1_000 }, 100, `${'x'.repeat(136)}\n`)
+  expect([total, matches.length]).toEqual([100, 6])
+})

@@ -231,14 +231,15 @@ describe('searching lines', () => {
     expect((await fs.search('--pre=id')).total).toBe(1)
   })
 
-  it('ends with its call and leaves no process', async () => {
-    const { workspace, fs, call } = await tree('huge')
+  it.each(['is cancelled', 'has ended'])('ends when its call %s, and leaves no process', async (how) => {
+    const { workspace, fs, call, endCall } = await tree('huge')
     await truncate(join(workspace, 'huge'), 256 * 1024 ** 3)
     const children = (): Promise<string> => readFile(`/proc/self/task/${process.pid}/children`, 'utf8')
     const before = await children()
     const searching = codeOf(fs.search('needle', { path: 'huge' }))
     await expect.poll(children).not.toBe(before)
-    call.abort(new Error('enough'))
+    if (how === 'has ended') endCall()
+    else call.abort(new Error('enough'))
     expect(await searching).toBe('ToolCancelled')
     expect(await children()).toBe(before)
   })
