@@ -18,6 +18,8 @@ test.each([
 test('returns at most three names, and none for a very long name', () => {
   expect(closeNames('tool', ['tool1', 'tool2', 'tool3', 'tool4'])).toHaveLength(3)
   expect(closeNames('a'.repeat(10_000_000), names)).toEqual([])
+  const long = 'a'.repeat(65)
+  expect([closeNames(long, [long]), closeNames(long.slice(1), [long])]).toEqual([[], [long]])
 })
 
 test('meantNames returns a question, or an empty string', () => {

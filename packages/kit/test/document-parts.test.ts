@@ -22,6 +22,13 @@ it('finds the files of a document in JSON and YAML, each once', () => {
   ])
 })
 
+it('finds at most 4,000 files, and does not read more than 32 MB', () => {
+  const references = Array.from({ length: 4_005 }, (_, index) => `$ref: f${index}.yml\n`).join('')
+  expect(find({ 'api.yaml': references }, 'api.yaml').size).toBe(4_000)
+  const long = `$ref: a.yml\n${' '.repeat(32 * 1024 * 1024)}`
+  expect(find({ 'api.yaml': long, 'a.yml': '{}' }, 'api.yaml')).toEqual(new Map([['a.yml', null]]))
+})
+
 it.each([
   ['../x', undefined], ['a/../../x', undefined], ['..', undefined], ['/x', undefined], ['~/x', undefined],
   ['file:x', undefined], ['C:\\x', undefined], ['a\\..\\x', undefined], ['%2e%2e/x', undefined], ['%5c', undefined],

@@ -55,6 +55,11 @@ describe('the type of a schema', () => {
     expect(typeOf(schema).length).toBeLessThan(100)
   })
 
+  it('is not a long list of values', () => {
+    const values = (length: number) => ({ type: 'string', enum: Array.from({ length }, (_, index) => `v${index}`) })
+    expect([typeOf(values(40)).split(' | ').length, typeOf(values(41))]).toEqual([40, 'string'])
+  })
+
   it('has comments that a description cannot end', () => {
     expect(commentOf('One */ import("x") /* two\nlines \u202e', '  ')).toBe(
       '  /** One *\\/ import("x") /* two lines \\u{202e} */\n',

@@ -24,3 +24,10 @@ it('ends for a schema that refers to itself beside other keywords', () => {
   const endless = { title: 'x', anyOf: [{ $ref: '#', minimum: 1 }, { $ref: '#', minimum: 2 }, { minimum: 3 }] }
   expect(alternatives(endless, endless)).toEqual([{ title: 'x', minimum: 3 }])
 })
+
+it('has less than 1,000 alternatives, however many a schema has', () => {
+  const constants = (from: number) => ({ anyOf: Array.from({ length: 800 }, (_, index) => ({ const: from + index })) })
+  const found = alternatives({ oneOf: [constants(0), constants(1_000), constants(2_000)] }, {})
+  expect(found.length).toBeGreaterThan(800)
+  expect(found.length).toBeLessThan(1_000)
+})
