@@ -110,6 +110,7 @@ describe('the broker', () => {
     expect(await ask(broker, 'fs.read', 'b')).toBe('InputInvalid')
     expect(await ask(broker, 'fs.read', 'b', 'docs/x', 'text', 'range')).toBe('InputInvalid')
     expect(await ask(broker, 'progress', 'b', { text: 1 })).toBe('InputInvalid')
+    expect(await ask(broker, 'progress', 'b', 'x'.repeat(10_001))).toBe('InputInvalid')
     expect(await ask(broker, 'env.get', 'b', ['A'])).toBe('InputInvalid')
   })
 

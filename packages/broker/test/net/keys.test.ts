@@ -61,6 +61,17 @@ it('leaves a placeholder as it is anywhere else, and reports it', async () => {
   expect(lines[1]).toMatch(/^The placeholder of the key TOKEN was sent in a request with DELETE.*It is worthless there/)
 })
 
+it('limits what it records: long paths, misplaced placeholders, and clients that cannot use the key', async () => {
+  const { send, open, uses, lines, placeholder } = await keyHost((_, response) => void response.end())
+  await send(`/v1/${'a'.repeat(300)}`, { headers: { authorization: placeholder } })
+  expect(uses.map(({ path }) => path)).toEqual([`/v1/${'a'.repeat(252)}`])
+  const headers = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`x-${index}`, placeholder]))
+  await send('/v1/x', { headers })
+  expect([uses.length, lines.length]).toEqual([21, 20])
+  for (let index = 0; index < 25; index++) await open({ ALPNProtocols: [`p${index}`] }).catch(() => undefined)
+  expect(lines).toHaveLength(40)
+})
+
 it('does not open connections to other hosts, and sends no key over http', async () => {
   const { open, seen, uses, host, placeholder, relay } = await keyHost((_, response) => void response.end('ok'))
   const [, port] = host.split(':')

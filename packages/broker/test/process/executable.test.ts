@@ -3,6 +3,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { UntrustedFolders } from '../../src/process/executable.ts'
 import { any, ShellSetup } from '../shell/shell-setup.ts'
 
 let setup = new ShellSetup()
@@ -115,6 +116,7 @@ describe('a program', () => {
     symlinkSync(join(setup.bin, 'b'), join(setup.bin, 'a'))
     symlinkSync(join(setup.bin, 'a'), join(setup.bin, 'b'))
     await expect(run('a')).rejects.toMatchObject({ code: 'NotFound' })
+    await expect(new UntrustedFolders(['/nowhere']).reaches(join(setup.bin, 'a'))).rejects.toThrow('its path has too many links')
   })
 
   it.each([['setuid', 0o4755], ['setgid', 0o2755]])('with %s is denied', async (_, mode) => {

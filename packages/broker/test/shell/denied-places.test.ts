@@ -6,6 +6,7 @@ import { errorCode } from '@bulkhead/kit/error-message'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
 import { asks, denies, useRules, type TestRule } from '../use-rules.ts'
+import { requireMountable } from '../../src/shell/bubblewrap-wall.ts'
 import { ShellSetup } from './shell-setup.ts'
 
 let setup = new ShellSetup()
@@ -125,6 +126,16 @@ describe('what rules ask about', () => {
     expect(await refusalOf(run('work', 'echo x > made', rules))).toMatch(/^ApprovalDenied/)
     expect(existsSync(inWorkspace('made'))).toBe(false)
   })
+})
+
+it('are refused if they are more than can be hidden', () => {
+  const denied = Array.from({ length: 1_001 }, (_, index) =>
+    ({ path: `/w/f${index}`, isFolder: false, isHidden: index % 2 === 0, rule: 'the rule "x"' }))
+  const form = { wall: 'work', isolated: false, roots: ['/w'], visible: [], isConnected: false, denied } as const
+  expect(() => requireMountable(form)).toThrow('1001 files are too many to hide')
+  requireMountable({ ...form, denied: denied.slice(1) })
+  // Behind this wall nothing is written anyway.
+  requireMountable({ ...form, wall: 'look' })
 })
 
 describe('a denied place that is only not written', needs('bubblewrap'), () => {

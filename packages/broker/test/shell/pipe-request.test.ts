@@ -60,6 +60,8 @@ describe('a pipe request', () => {
     ['the timeout is too long', [[CAT], { timeoutMs: 3_600_001 }]],
     ['the timeout is a string', [[CAT], { timeoutMs: '1' }]],
     ['a later command has an input', [[CAT, { cmd: 'cat', input: 'x' }]]],
+    ['an input is too long', [[{ cmd: 'cat', input: 'x'.repeat(1024 * 1024 + 1) }]]],
+    ['it has too many hosts', [[CAT], { wall: 'work', hosts: Array.from({ length: 65 }, (_, at) => `h${at}.test`) }]],
     ['an input is a folder', [[{ cmd: 'cat', input: { path: 'src/' } }]]],
     ['an output is a folder', [[{ cmd: 'cat', stdout: { path: 'src/.' } }]]],
     ['stdout has an unknown target', [[{ cmd: 'cat', stdout: 'err2' }]]],

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -29,6 +29,19 @@ it('are a whole folder if nothing is left out, and nothing if all of it is', () 
   grants.add('write', at('work'), [at('outside/secret')])
   grants.add('write', at('outside'), [at('outside')])
   expect([grants.of('list'), grants.of('write')]).toEqual([[], [at('work')]])
+})
+
+it('are limited where files beside them are left out', () => {
+  const many = (entries: number): string => {
+    const folder = at(`many-${entries}`)
+    mkdirSync(folder)
+    for (let index = 0; index < entries; index++) linkSync(at('work/a'), join(folder, `f${index}`))
+    return folder
+  }
+  const add = (folder: string) => new Grants(() => new Error('There are too many.')).add('read', folder, [join(folder, 'f0')])
+  // One of them is to list the folder, and one file is left out.
+  add(many(4_096))
+  expect(() => add(many(4_097))).toThrow('There are too many.')
 })
 
 const WALLED = { ...WALLS, ...runsIf((await lookWall()).stands, 'needs Landlock') }

@@ -44,6 +44,11 @@ describe('the commit queue', () => {
     expect(queue.idle).toBe(true)
   })
 
+  it('commits at most 512 operations at once, so that others get their turn', async () => {
+    const seen = Array.from({ length: 600 }, (_, n) => queue.enqueue(() => insert(n)).then(() => committed().length))
+    expect([await seen[0], await seen[599]]).toEqual([512, 600])
+  })
+
   it('rejects only the faulty operation, and runs the others exactly once and in order', async () => {
     const asked = Array.from({ length: 2_000 }, (_, n) => queue.enqueue(() => insert(n % 500 === 250 ? null : n)))
     const settled = await Promise.allSettled(asked)
