@@ -1,18 +1,14 @@
 import type { Mutant } from '../mutant.ts'
+import { BROKER_COMMAND_PROMISES } from './broker/command-promises.ts'
+import { BROKER_COMMANDS } from './broker/commands.ts'
+import { BROKER_FILE_PROMISES } from './broker/file-promises.ts'
+import { BROKER_FILES } from './broker/files.ts'
+import { BROKER_SEARCHES } from './broker/searches.ts'
+import { BROKER_SERVICES } from './broker/services.ts'
+import { BROKER_TRAFFIC } from './broker/traffic.ts'
+import { BROKER_TRAFFIC_PROMISES } from './broker/traffic-promises.ts'
 
 export const BROKER: readonly Mutant[] = [
-  {
-    what: 'MOST_CONNECTIONS: connections of a relay',
-    file: 'packages/broker/src/net/relay.ts',
-    from: 'server.maxConnections = MOST_CONNECTIONS',
-    to: '',
-    test: 'packages/broker/test/net/relay.test.ts',
-  },
-  {
-    what: 'RECORD_BYTES: size of a record of a search',
-    file: 'packages/broker/src/fs/search/records.ts',
-    from: ' && this.#openBytes <= RECORD_BYTES',
-    to: '',
-    test: 'packages/broker/test/fs/search/records.test.ts',
-  },
+  ...BROKER_COMMANDS, ...BROKER_COMMAND_PROMISES, ...BROKER_FILES, ...BROKER_FILE_PROMISES, ...BROKER_SEARCHES,
+  ...BROKER_SERVICES, ...BROKER_TRAFFIC, ...BROKER_TRAFFIC_PROMISES,
 ]

@@ -1,0 +1,5 @@
+import type { Mutant } from '../mutant.ts'
+import { STORE_LIMITS } from './store/limits.ts'
+import { STORE_PROMISES } from './store/promises.ts'
+
+export const STORE: readonly Mutant[] = [...STORE_LIMITS, ...STORE_PROMISES]
