@@ -209,8 +209,12 @@ describe.each(REMOTE.slice(0, thoroughly(1, 2)))('modules of Node in a %s', (pla
           (pieces) => Array.fromAsync(pieces))),
         await failed(async () => gunzipSync('not gzip')),
         (await Array.fromAsync(Readable.from([packed, Buffer.alloc(200_000)]).pipe(createGunzip()))).length > 0,
+        await failed(async () => zlib.zstdDecompressSync(Buffer.from(args.bomb, 'base64'), { maxOutputLength: 2 ** 40 })),
+        await failed(async () => zlib.brotliCompressSync(Buffer.alloc(1024 * 1024 + 1))),
+        await failed(async () => zlib.zstdCompressSync('x', { params: { 400: 1 } })),
       ]
     `, {
+      bomb: zlib.zstdCompressSync(Buffer.alloc(64 * 1024 * 1024 + 1)).toString('base64'),
       text, gzip: zlib.gzipSync(text).toString('base64'), brotli: zlib.brotliCompressSync(text).toString('base64'),
       deflate: zlib.deflateSync(text).toString('base64'),
     })).toEqual([
@@ -218,6 +222,8 @@ describe.each(REMOTE.slice(0, thoroughly(1, 2)))('modules of Node in a %s', (pla
       ['ERR_BUFFER_TOO_LARGE', 'The output of zlib is larger than 1000 bytes'],
       ['ERR_BUFFER_TOO_LARGE', 'The output of zlib is larger than 1000 bytes'],
       ['Z_DATA_ERROR', 'incorrect header check'], true,
+      ['ERR_BUFFER_TOO_LARGE', 'The output of zlib is larger than 67108864 bytes'],
+      ['ERR_OUT_OF_RANGE', 'The length of the data is 1048577'], ['ERR_OUT_OF_RANGE', 'The parameter 400 is 1'],
     ])
   })
 
