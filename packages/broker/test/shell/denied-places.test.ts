@@ -144,4 +144,9 @@ describe('a denied place that is only not written', needs('bubblewrap'), () => {
     const { stdout } = await run('work', script, [denies('fs.write', inWorkspace('src/a'))])
     expect(stdout).toBe('content of src/a\ncontent of src/a\n')
   })
+  it('is the list of files that no tool uses', async () => {
+    writeFileSync(inWorkspace('.bulkheadignore'), 'keys/\n')
+    const { stdout } = await run('work', 'echo x >> .bulkheadignore; rm -f .bulkheadignore; cat .bulkheadignore', [])
+    expect(stdout).toBe('keys/\n')
+  })
 })

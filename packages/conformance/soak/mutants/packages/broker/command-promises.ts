@@ -37,13 +37,6 @@ export const BROKER_COMMAND_PROMISES: readonly Mutant[] = [
     test: 'packages/broker/test/shell/pipeline.test.ts',
   },
   {
-    what: 'A redirection does not follow a link',
-    file: 'packages/broker/src/shell/streams.ts',
-    from: '(constants.O_NOFOLLOW ?? 0) | ',
-    to: '',
-    test: 'packages/broker/test/shell/pipeline.test.ts',
-  },
-  {
     what: 'Commands have no variables of the host',
     file: 'packages/broker/src/shell/command-environment.ts',
     from: 'NODE_V8_COVERAGE: undefined,',

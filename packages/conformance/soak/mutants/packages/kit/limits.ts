@@ -11,8 +11,8 @@ export const KIT_LIMITS: readonly Mutant[] = [
   {
     what: 'JSON_LIMITS.maxNodes: values in a value',
     file: 'packages/kit/src/json.ts',
-    from: 'if (++this.#nodes > this.#limits.maxNodes) return',
-    to: 'if (false) return',
+    from: '++this.#nodes > this.#limits.maxNodes',
+    to: '++this.#nodes > 8 * this.#limits.maxNodes',
     test: 'packages/kit/test/json.test.ts',
   },
   {
@@ -46,8 +46,8 @@ export const KIT_LIMITS: readonly Mutant[] = [
   {
     what: 'JSON_LIMITS.maxNodes: values in a copied value',
     file: 'packages/kit/src/json-copy.ts',
-    from: 'if (++this.#nodes > this.#limits.maxNodes) throw',
-    to: 'if (false) throw',
+    from: '++this.#nodes > this.#limits.maxNodes',
+    to: '++this.#nodes > 8 * this.#limits.maxNodes',
     test: 'packages/kit/test/json-copy.test.ts',
   },
   {
@@ -89,7 +89,7 @@ export const KIT_LIMITS: readonly Mutant[] = [
     what: 'MOST_WAYS: ways of dynamic references',
     file: 'packages/kit/src/schema/schema-document.ts',
     from: 'if (costs.size > most) return undefined',
-    to: '',
+    to: 'if (costs.size > most) return 1',
     test: 'packages/kit/test/schema/engine.test.ts',
   },
   {
@@ -187,7 +187,7 @@ export const KIT_LIMITS: readonly Mutant[] = [
     what: 'MOST_STEPS: work to compare two patterns',
     file: 'packages/kit/src/glob.ts',
     from: 'if (seen.add(state).size > MOST_STEPS) return undefined',
-    to: 'seen.add(state)',
+    to: 'if (seen.add(state).size > MOST_STEPS) return true',
     test: 'packages/kit/test/glob.test.ts',
   },
   {
@@ -222,13 +222,6 @@ export const KIT_LIMITS: readonly Mutant[] = [
     what: 'tasksPerThread: tasks of one thread',
     file: 'packages/kit/src/pool.ts',
     from: ' || thread.tasks >= this.#options.tasksPerThread',
-    to: '',
-    test: 'packages/kit/test/pool.test.ts',
-  },
-  {
-    what: 'heapMb: memory of a task',
-    file: 'packages/kit/src/pool.ts',
-    from: '    resourceLimits: { maxOldGenerationSizeMb: heapMb },\n',
     to: '',
     test: 'packages/kit/test/pool.test.ts',
   },
