@@ -137,15 +137,19 @@ it('does not keep the schemas that it has compiled, and their checks go on', () 
 
 it('ways that double with each dynamic anchor are a fault, and take little time', () => {
   const anchors = Array.from({ length: 24 }, (_, index) => `n${index}`)
-  const next = (index: number) => index === anchors.length ? {} : {
-    properties: { a: { $ref: `a${index}` }, b: { $ref: `b${index}` }, any: { $dynamicRef: `#${anchors[index]!}` } },
+  // What the last one refers to depends on the way through all others.
+  const last = {
+    $id: 'last', $defs: Object.fromEntries(anchors.map((anchor) => [anchor, { $dynamicAnchor: anchor }])),
+    properties: Object.fromEntries(anchors.map((anchor) => [anchor, { $dynamicRef: `#${anchor}` }])),
   }
-  const resources = anchors.flatMap((anchor, index) => ['a', 'b'].map((name) => [`${name}${index}`, {
-    $id: `${name}${index}`, $defs: { own: { $dynamicAnchor: anchor } }, ...next(index + 1),
-    properties: { ...next(index + 1).properties, own: { $dynamicRef: `#${anchor}` } },
-  }] as const))
-  const reading = readSchema({ $defs: Object.fromEntries(resources), properties: next(0).properties ?? {} } as Json)
-  expect(reading).toMatchObject({ ok: false })
+  const next = (index: number): JsonObject => index === anchors.length
+    ? { last: { $ref: 'last' } } : { a: { $ref: `a${index}` }, b: { $ref: `b${index}` } }
+  const resources = anchors.flatMap((anchor, index) => ['a', 'b'].map((name) =>
+    [`${name}${index}`, { $id: `${name}${index}`, $defs: { own: { $dynamicAnchor: anchor } }, properties: next(index + 1) }] as const))
+  const reading = readSchema({ $defs: { ...Object.fromEntries(resources), last }, properties: next(0) })
+  expect(reading).toMatchObject({
+    ok: false, faults: [{ message: 'has dynamic references that make more than 20000 subschemas of it' }],
+  })
 })
 
 it('unknown keywords are no fault, and are reported with the nearest name', () => {
