@@ -65,13 +65,6 @@ export const BROKER_COMMAND_PROMISES: readonly Mutant[] = [
     test: 'packages/broker/test/shell/running-commands.test.ts',
   },
   {
-    what: 'A command is killed if the signal to end does not end it',
-    file: 'packages/broker/src/shell/run.ts',
-    from: 'await within(this.#exited.promise, this.#parts.graceMs)\n    this.#signalGroup(\'SIGKILL\')',
-    to: 'await within(this.#exited.promise, this.#parts.graceMs)',
-    test: 'packages/broker/test/process/run-processes.test.ts',
-  },
-  {
     what: 'Commands of sessions start in turns',
     file: 'packages/broker/src/shell/running-commands.ts',
     from: 'this.#waiting.add(call.sessionId, attempt)',

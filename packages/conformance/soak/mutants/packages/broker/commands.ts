@@ -148,18 +148,4 @@ export const BROKER_COMMANDS: readonly Mutant[] = [
     to: 'if (false) {',
     test: 'packages/broker/test/process/executable.test.ts',
   },
-  {
-    what: 'TRIES: starts of the process that cleans up',
-    file: 'packages/broker/src/process/reaper.ts',
-    from: ' || this.#tries >= TRIES',
-    to: '',
-    test: 'packages/broker/test/process/reaper.test.ts',
-  },
-  {
-    what: 'SCANS: searches for processes of a command',
-    file: 'packages/broker/src/process/run-processes.ts',
-    from: ' || ++entry.scans >= SCANS',
-    to: '',
-    test: 'packages/broker/test/process/run-processes.test.ts',
-  },
 ]

@@ -66,8 +66,8 @@ export const BROKER_SERVICES: readonly Mutant[] = [
   },
   {
     what: 'readBytes: of files',
-    file: 'packages/broker/src/fs/edit-file.ts',
-    from: 'effects?.add(\'readBytes\', read.length)',
+    file: 'packages/broker/src/fs/fs.ts',
+    from: 'call.effects?.add(\'readBytes\', bytes.length)',
     to: '',
     test: 'packages/broker/test/effects.test.ts',
   },
@@ -81,8 +81,8 @@ export const BROKER_SERVICES: readonly Mutant[] = [
   {
     what: 'sentBytes: to hosts',
     file: 'packages/broker/src/net/call-traffic.ts',
-    from: 'this.#effects?.add(\'sentBytes\'',
-    to: 'void ([0',
+    from: 'this.#effects?.add(\'sentBytes\', ',
+    to: 'void Math.max(0, ',
     test: 'packages/broker/test/effects.test.ts',
   },
   {

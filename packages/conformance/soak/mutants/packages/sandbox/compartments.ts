@@ -9,20 +9,6 @@ export const SANDBOX_COMPARTMENTS: readonly Mutant[] = [
     test: 'packages/sandbox/test/usage.test.ts',
   },
   {
-    what: 'DIAGNOSTIC_CHARS: output of a process that is kept',
-    file: 'packages/sandbox/src/process/process-hull.ts',
-    from: 'chunk.slice(0, DIAGNOSTIC_CHARS - text.length)',
-    to: 'chunk',
-    test: 'packages/sandbox/test/process-hull.test.ts',
-  },
-  {
-    what: 'MAX_CHARS: output of a test process',
-    file: 'packages/sandbox/src/os/trial.ts',
-    from: '.slice(0, MAX_CHARS)',
-    to: '',
-    test: 'packages/sandbox/test/os/os-layers.test.ts',
-  },
-  {
     what: 'READY_MS: time of a spare to start',
     file: 'packages/sandbox/src/pool/spares.ts',
     from: ', readyMs).unref()',
@@ -48,13 +34,6 @@ export const SANDBOX_COMPARTMENTS: readonly Mutant[] = [
     file: 'packages/sandbox/src/jail/watch-tree.ts',
     from: 'return isLikely && exceeds(',
     to: 'return false && exceeds(',
-    test: 'packages/sandbox/test/jail/watch-tree.test.ts',
-  },
-  {
-    what: 'DESCRIPTORS: descriptors that one check looks at',
-    file: 'packages/sandbox/src/jail/memory.ts',
-    from: '.slice(0, left)',
-    to: '',
     test: 'packages/sandbox/test/jail/watch-tree.test.ts',
   },
   {

@@ -79,13 +79,6 @@ export const SANDBOX_PROMISES: readonly Mutant[] = [
     test: 'packages/sandbox/test/call-queue.test.ts',
   },
   {
-    what: 'A hull has no permissions',
-    file: 'packages/sandbox/src/process/process-hull.ts',
-    from: '\'--permission\', \'--allow-worker\',',
-    to: '\'--allow-worker\',',
-    test: 'packages/sandbox/test/os/isolation.test.ts',
-  },
-  {
     what: 'A spare is used once',
     file: 'packages/sandbox/src/pool/spares.ts',
     from: '      this.#waiting.delete(spare)\n      return spare',
