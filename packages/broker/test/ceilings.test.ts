@@ -191,7 +191,8 @@ describe('ceilings on variables, secrets, state and capabilities', () => {
   it('deny what the ceiling of one call does not name, and not what other calls use', async () => {
     const tools = { wide: toolUnder([]), narrow: toolUnder([{ fs: { read: ['**'] } }]) }
     const broker = new Broker({ tools: [tools.wide], services: SERVICES, limits: DEFAULT_LIMITS }, workspace)
-    for (const [callId, tool] of Object.entries(tools)) broker.open({ callId, tool, signal: new AbortController().signal })
+    const { signal } = new AbortController()
+    for (const [callId, tool] of Object.entries(tools)) broker.open({ callId, tool, signal })
     expect(await broker.methods['session.read']('wide')).toEqual({ id: 's', data: null })
     await expect(broker.methods['session.read']('narrow')).rejects.toMatchObject({ code: 'CapabilityDenied' })
   })

@@ -39,7 +39,9 @@ it.each<[string, Json]>([
     { type: 'object', properties: { a: { type: 'array', items: { type: 'string', enum: ['a'], anyOf: [CHOICE] } } } },
   ],
   ['choices without a type', { type: 'object', properties: { a: { type: 'array', items: { enum: ['a'] } } } }],
-  ['too many choices', { type: 'object', properties: { a: { type: 'string', enum: Array.from({ length: 101 }, (_, at) => `${at}`) } } }],
+  ['too many choices', {
+    type: 'object', properties: { a: { type: 'string', enum: Array.from({ length: 101 }, (_, at) => `${at}`) } },
+  }],
   ['an untitled choice', { type: 'object', properties: { a: { type: 'string', oneOf: [{ const: 'a' }] } } }],
   [
     'a name that is special',

@@ -8,7 +8,8 @@ const nested = (depth: number): Error => new Error(`${depth}`, depth === 1 ? {} 
 it('an error is sent with short texts, few causes, and data within limits', () => {
   const long = 'x'.repeat(20_000)
   const sent = toWireError(Object.assign(new Error(long), { code: long, name: long, stack: long, data: [1] }))
-  expect([sent.name, sent.message, sent.code, sent.stack].map((text) => text?.length)).toEqual([10_000, 10_000, 10_000, 10_000])
+  const { name, message, code, stack } = sent
+  expect([name, message, code, stack].map((text) => text?.length)).toEqual([10_000, 10_000, 10_000, 10_000])
   expect(sent.data).toEqual([1])
   let depth = 0
   for (let at: typeof sent | undefined = toWireError(nested(6)); at; at = at.cause) depth++

@@ -25,8 +25,8 @@ it('new content of all files together has a limit', async () => {
   const workspace = await temporaryFolder()
   const scope = new FileScope('fs.write', [workspace], workspace)
   const part = Buffer.alloc(8 * MB)
-  const updates = Array.from({ length: 5 }, (_, index) =>
-    ({ path: `f${index}`, before: null, after: index < 4 ? part : Buffer.alloc(1), executable: undefined, like: undefined }))
+  const updates = [part, part, part, part, Buffer.alloc(1)].map((after, index) =>
+    ({ path: `f${index}`, before: null, after, executable: undefined, like: undefined }))
   await expect(applyUpdates({ read: scope, write: scope }, updates, { record: undefined }))
-    .rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining(`"the files" would have ${32 * MB + 1} bytes`) })
+    .rejects.toThrow(`"the files" would have ${32 * MB + 1} bytes`)
 })

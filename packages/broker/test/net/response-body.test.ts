@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { NET_LIMITS, type NetLimits } from '../../src/net/limits.ts'
-import { DecoderMemory, ResponseBody } from '../../src/net/response-body.ts'
+import type { NetLimits } from '../../src/net/limits.ts'
 import {
   callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, errorWith, serve, serveRaw,
 } from './loopback.ts'
@@ -137,17 +135,6 @@ describe('the body of a response', () => {
     }
     expect(Math.max(...sizes)).toBeLessThanOrEqual(64 * 1024)
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(1_000_000)
-  })
-
-  it('is passed on in chunks of at most 64 KB, however much has arrived', async () => {
-    const source = new Readable({ read: () => undefined })
-    source.push(Buffer.alloc(150_000))
-    source.push(null)
-    const body = new ResponseBody({
-      host: 'a.test', source, decoder: undefined, decoders: new DecoderMemory(0), limits: NET_LIMITS, released: () => undefined,
-    })
-    expect([(await body.read())?.length, (await body.read())?.length, (await body.read())?.length, await body.read()])
-      .toEqual([65_536, 65_536, 150_000 - 2 * 65_536, null])
   })
 
   it('arrives in few chunks, however small the sender splits it', async () => {

@@ -116,7 +116,8 @@ describe('a program', () => {
     symlinkSync(join(setup.bin, 'b'), join(setup.bin, 'a'))
     symlinkSync(join(setup.bin, 'a'), join(setup.bin, 'b'))
     await expect(run('a')).rejects.toMatchObject({ code: 'NotFound' })
-    await expect(new UntrustedFolders(['/nowhere']).reaches(join(setup.bin, 'a'))).rejects.toThrow('its path has too many links')
+    await expect(new UntrustedFolders(['/nowhere']).reaches(join(setup.bin, 'a')))
+      .rejects.toThrow('its path has too many links')
   })
 
   it.each([['setuid', 0o4755], ['setgid', 0o2755]])('with %s is denied', async (_, mode) => {

@@ -38,7 +38,8 @@ it('are limited where files beside them are left out', () => {
     for (let index = 0; index < entries; index++) linkSync(at('work/a'), join(folder, `f${index}`))
     return folder
   }
-  const add = (folder: string) => new Grants(() => new Error('There are too many.')).add('read', folder, [join(folder, 'f0')])
+  const tooMany = () => new Error('There are too many.')
+  const add = (folder: string) => new Grants(tooMany).add('read', folder, [join(folder, 'f0')])
   // One of them is to list the folder, and one file is left out.
   add(many(4_096))
   expect(() => add(many(4_097))).toThrow('There are too many.')

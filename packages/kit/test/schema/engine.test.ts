@@ -144,8 +144,8 @@ it('ways that double with each dynamic anchor are a fault, and take little time'
   }
   const next = (index: number): JsonObject => index === anchors.length
     ? { last: { $ref: 'last' } } : { a: { $ref: `a${index}` }, b: { $ref: `b${index}` } }
-  const resources = anchors.flatMap((anchor, index) => ['a', 'b'].map((name) =>
-    [`${name}${index}`, { $id: `${name}${index}`, $defs: { own: { $dynamicAnchor: anchor } }, properties: next(index + 1) }] as const))
+  const resources = anchors.flatMap((anchor, index) => [`a${index}`, `b${index}`].map((name) =>
+    [name, { $id: name, $defs: { own: { $dynamicAnchor: anchor } }, properties: next(index + 1) }] as const))
   const reading = readSchema({ $defs: { ...Object.fromEntries(resources), last }, properties: next(0) })
   expect(reading).toMatchObject({
     ok: false, faults: [{ message: 'has dynamic references that make more than 20000 subschemas of it' }],

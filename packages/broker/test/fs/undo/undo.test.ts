@@ -28,7 +28,10 @@ async function changedFiles(count: number, { before = 'before\n', written = 'wri
   const undo = (given: JsonObject) => undoChanges(given, {
     workspace, access, scopes: { read: scope('fs.read'), write: scope('fs.write') },
     call: { callId: 'undo', tool: toolOf('undo'), signal: new AbortController().signal },
-    changes: { file: async () => undefined, undone: async () => undefined, command: async () => { throw new Error('No command.') } },
+    changes: {
+      file: async () => undefined, undone: async () => undefined,
+      command: async () => { throw new Error('No command was run.') },
+    },
   })
   return { workspace, undo }
 }

@@ -125,7 +125,7 @@ export const BROKER_TRAFFIC: readonly Mutant[] = [
     file: 'packages/broker/src/net/response-body.ts',
     from: 'this.#rest.subarray(0, this.#parts.limits.chunkBytes)',
     to: 'this.#rest',
-    test: 'packages/broker/test/net/response-body.test.ts',
+    test: 'packages/broker/test/net/body-chunks.test.ts',
   },
   {
     what: 'headerBytes: headers of a response',
