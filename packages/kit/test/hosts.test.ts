@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isThisMachine } from '../src/hosts.ts'
+import { hostCovers, isThisMachine } from '../src/hosts.ts'
 
 it.each([
   'http://localhost:80', 'http://LOCALHOST', 'http://127.0.0.1', 'http://127.1/', 'http://127.9.8.7:1/x',
@@ -13,4 +13,8 @@ it.each([
   'http://[::]/', 'http://a@127.0.0.1.example',
 ])('%s is not this machine', (url) => {
   expect(isThisMachine(new URL(url))).toBe(false)
+})
+
+it.each(['*', '*.0.0.1', '*.1]'])('%s covers no address', (pattern) => {
+  expect(['10.0.0.1', '[::1]', '127.0.0.1'].filter((host) => hostCovers(pattern, host))).toEqual([])
 })

@@ -98,6 +98,7 @@ export const PACKETS: Readonly<Record<string, unknown>> = {
   'an escaped key __proto__': requestText('update', String.raw`{"_\u005fproto__":1}`),
   'a lone surrogate': requestText('progress', String.raw`"\ud800"`),
   'deep nesting': `${'['.repeat(5_000)}${']'.repeat(5_000)}`,
+  'arguments that are nested too deep': requestText('update', `${'['.repeat(71)}${']'.repeat(71)}`),
   'too many values': `[${'[],'.repeat(300_000)}[]]`,
   'an empty list of strings': [],
   'a list that has other values than strings': [text(request()), 5],

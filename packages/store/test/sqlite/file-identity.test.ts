@@ -24,6 +24,7 @@ it('a store rejects reads and writes while the file is moved away', async () => 
   await expect(Promise.all([store.append('one'), store.append('two')])).rejects.toMatchObject(MOVED)
   await expect(store.list('state')).rejects.toMatchObject(MOVED)
   expect(() => store.approvalRevision!()).toThrow('was removed or moved')
+  expect(() => store.requireFiles!()).toThrow('was removed or moved')
   renameSync(`${folder.file}.away`, folder.file)
   await store.write('state', 'b', 3)
   expect(await store.read('state', 'b')).toBe(3)

@@ -23,13 +23,6 @@ export const BROKER_FILES: readonly Mutant[] = [
     test: 'packages/broker/test/fs/edit-file.test.ts',
   },
   {
-    what: 'MAX_BYTES: a read that blocks the thread',
-    file: 'packages/broker/src/fs/sync-read.ts',
-    from: 'length > MAX_BYTES ? undefined : ',
-    to: '',
-    test: 'packages/broker/test/fs/sync-read.test.ts',
-  },
-  {
     what: 'MAX_BYTES: text that a client has',
     file: 'packages/broker/src/fs/client-files.ts',
     from: 'if (bytes.length > MAX_BYTES) {',

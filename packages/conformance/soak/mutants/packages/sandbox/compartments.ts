@@ -2,13 +2,6 @@ import type { Mutant } from '../../mutant.ts'
 
 export const SANDBOX_COMPARTMENTS: readonly Mutant[] = [
   {
-    what: 'cpuMs: processor time of a process',
-    file: 'packages/sandbox/src/worker/hull-main.ts',
-    from: 'if (used > cpuMs) tooMuch',
-    to: 'if (false) tooMuch',
-    test: 'packages/sandbox/test/usage.test.ts',
-  },
-  {
     what: 'READY_MS: time of a spare to start',
     file: 'packages/sandbox/src/pool/spares.ts',
     from: ', readyMs).unref()',
