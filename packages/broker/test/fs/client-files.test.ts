@@ -81,6 +81,24 @@ describe('the files of a client', () => {
     expect(client.asked.filter((line) => line.startsWith('write'))).toEqual([`write ${join(workspace, 'deep/a.txt')}`])
   })
 
+  it('are not written if they are too long', async () => {
+    const workspace = await temporaryFolder()
+    const client = new Client()
+    const { fs } = open(workspace, client)
+    expect(await codeOf(fs.write('a.txt', 'x'.repeat(8 * 1024 * 1024 + 1)))).toBe('InputInvalid')
+    expect(client.asked).toEqual([])
+  })
+
+  it('are asked for again if a call has read many others since', async () => {
+    const workspace = await temporaryFolder()
+    const names = Array.from({ length: 65 }, (_, index) => `f${index}`)
+    await put(workspace, ...names)
+    const client = new Client(Object.fromEntries(names.map((name) => [name, 'text'])))
+    const { fs } = open(workspace, client)
+    for (const name of [...names, 'f64', 'f0', 'f64']) await fs.readText(name)
+    expect(client.asked.map((line) => line.split('/').at(-1))).toEqual([...names, 'f0'])
+  })
+
   it('are edited as the client has them', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, ['a.txt', 'one'])

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
+import { linkSync } from 'node:fs'
 import { open, rename, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -99,4 +100,13 @@ describe('a folder held by path', () => {
     const scope = new FileScope('fs.read', [docs], docs, { openFolder })
     await expect(readFile(scope, await scope.locate('a.txt'), {})).rejects.toMatchObject({ code: 'CapabilityDenied' })
   })
+})
+
+it('a folder of more than 10,000 entries is not listed', async () => {
+  const { docs } = await setUp()
+  const scope = new FileScope('fs.read', [docs], docs)
+  for (let index = 1; index < 10_000; index++) linkSync(join(docs, 'a.txt'), join(docs, `f${index}`))
+  expect(await listFolder(scope, await scope.locate('.'))).toHaveLength(10_000)
+  linkSync(join(docs, 'a.txt'), join(docs, 'one-more'))
+  await expect(listFolder(scope, await scope.locate('.'))).rejects.toMatchObject({ code: 'OutputTooLarge' })
 })

@@ -11,7 +11,7 @@ import { temporaryFolder, toolOf } from '../../fixture.ts'
 const SOURCE = { kind: 'file', at: 0, sessionId: 's', turn: 1, callId: 'c', rootCallId: 'c', tool: 'write' } as const
 
 /** A workspace in which `written` has replaced `before` in some files, and `now` is there. */
-async function changedFiles(count: number, { before = 'before\n', written = 'written\n', now = written } = {}) {
+async function changedFiles(count: number, before = 'before\n', written = 'written\n', now = written) {
   const workspace = await temporaryFolder()
   const [old, fresh] = [fileState(Buffer.from(before), 0o644), fileState(Buffer.from(written), 0o644)]
   mkdirSync(join(workspace, 'sub'))
@@ -37,7 +37,7 @@ async function changedFiles(count: number, { before = 'before\n', written = 'wri
 }
 
 it('names at most 20 files that would be lost, and has all of them in its data', async () => {
-  const { undo } = await changedFiles(25, { now: 'by another program\n' })
+  const { undo } = await changedFiles(25, 'before\n', 'written\n', 'by another program\n')
   const error = await undo({ call: 'c' }).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code: 'UndoConflict', data: { lost: { length: 25 } } })
   const lines = (error as Error).message.split('\n').filter((line) => line.startsWith('- '))
@@ -46,7 +46,7 @@ it('names at most 20 files that would be lost, and has all of them in its data',
 
 it('shows about 256 KB of diffs', async () => {
   const long = (word: string): string => `${`${word} of a line of text`.padEnd(63)}\n`.repeat(450)
-  const { undo } = await changedFiles(8, { before: long('one'), written: long('two') })
+  const { undo } = await changedFiles(8, long('one'), long('two'))
   const { diff } = await undo({ call: 'c', dryRun: true }) as { diff: string }
   expect(diff.match(/^\+\+\+ /gm)).toHaveLength(5)
   expect(diff).toMatch(/\[The diffs of further files are not shown\.\]\n$/)

@@ -107,13 +107,6 @@ export const BROKER_FILE_PROMISES: readonly Mutant[] = [
     test: 'packages/broker/test/fs/edit-file.test.ts',
   },
   {
-    what: 'Removal does not follow a folder that was moved',
-    file: 'packages/broker/src/fs/remove-tree.ts',
-    from: 'if (!scope.isAt(folder.where, real)) throw',
-    to: 'if (false) throw',
-    test: 'packages/broker/test/fs/remove-tree.test.ts',
-  },
-  {
     what: 'Removal stops at what the grant does not cover',
     file: 'packages/broker/src/fs/remove-tree.ts',
     from: 'if (!granted(real).covers) throw',

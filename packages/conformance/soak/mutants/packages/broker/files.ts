@@ -69,7 +69,7 @@ export const BROKER_FILES: readonly Mutant[] = [
     file: 'packages/broker/src/fs/read-file.ts',
     from: 'most = MAX_ENTRIES',
     to: 'most = Infinity',
-    test: 'packages/broker/test/fs/file-scope.test.ts',
+    test: 'packages/broker/test/fs/folder-handle.test.ts',
   },
   {
     what: 'SLOW_READ_MS: after a slow read no read blocks the thread',
