@@ -23,7 +23,6 @@ const BETWEEN = /^[\s,]*$/
 const OPENING = /\{(?=\s{0,99}["}])|\[(?=\s{0,99}[{\]])/g
 /** Outside of strings JSON has brackets, numbers, `true`, `false` and `null`. */
 const OUTSIDE = /[\s,:\d.+\-Eaeflnrstu]/
-const MAX_DEPTH = 64
 
 /**
  * The outermost values in a text that look like JSON objects, or lists of them. Invalid ones end where they stop being
@@ -63,7 +62,7 @@ function endOfValue(text: string, start: number): number {
       else if (char === '\n') return index
     } else if (char === '"') isString = true
     else if (char === '{' || char === '[') {
-      if (++depth > MAX_DEPTH) return index
+      depth++
     } else if (char === '}' || char === ']') {
       if (--depth === 0) return index + 1
     } else if (!OUTSIDE.test(char)) return index

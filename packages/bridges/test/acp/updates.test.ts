@@ -38,3 +38,22 @@ it('64 updates wait for an editor that does not read; then progress is dropped, 
   end!({ sessionId: 's', callId: 'c1' }, { type: 'error', error_text: 'it failed' } as never)
   expect(sent.at(-1)).toMatchObject({ status: 'failed' })
 })
+
+it('shows the last 10 000 characters of the output of a running call', () => {
+  const sent: SessionUpdate[] = []
+  const notify = async (_method: string, { update }: { readonly update: SessionUpdate }) => void sent.push(update)
+  let listener: EventListener | undefined
+  const updates = new CallUpdates({ client: { notify } as never, sessionId: 's', cwd: '/', onFault: () => undefined })
+  updates.follow(
+    { on: (given) => { listener = given; return () => undefined } },
+    { id: 's', tools: () => [], addHooks: () => () => undefined },
+  )
+  const common = { sessionId: 's', callId: 'c1', tool: 'bash' }
+  listener!({ ...common, type: 'ToolInvocationProposed', args: {} } as never)
+  for (const text of ['a'.repeat(9_000), 'b'.repeat(9_000)]) {
+    listener!({ ...common, type: 'ToolInvocationUpdated', partial: { type: 'shell.output', text } } as never)
+  }
+  expect(sent.at(-1)).toMatchObject({
+    content: [{ content: { text: expect.stringMatching(/^[^ab]*a{1000}b{9000}[^ab]*$/) } }],
+  })
+})

@@ -24,3 +24,12 @@ it('caches nothing without a folder', () => {
   files.write(IDENTITY, { value: 1 })
   expect(files.read(IDENTITY)).toBeUndefined()
 })
+
+it('neither reads nor writes a file of more than 4 MB', () => {
+  const files = new FileCache(folder)
+  const large = { text: 'x'.repeat(4 * 1024 * 1024) }
+  files.write(IDENTITY, large)
+  expect(readdirSync(folder)).toEqual([])
+  writeFileSync(join(folder, `${IDENTITY}.json`), JSON.stringify(large))
+  expect(files.read(IDENTITY)).toBeUndefined()
+})

@@ -82,3 +82,12 @@ it('never throws, whatever a server answers', () => {
     }
   }))
 })
+
+it('cuts addresses, text and names', () => {
+  const long = 'x'.repeat(60_000)
+  const [location] = readLocations({ uri: `file:///w/${long}`, range: at(0) }, '/w')
+  expect(location!.path).toHaveLength(4_096 - 'file:///w/'.length)
+  expect(readHover({ contents: [long, long] })).toHaveLength(100_000)
+  const [symbol] = readSymbols([{ name: long, kind: 5, range: at(0), selectionRange: at(0) }], '/w', 'a')
+  expect(symbol!.name).toHaveLength(500)
+})

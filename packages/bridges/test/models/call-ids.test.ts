@@ -28,3 +28,8 @@ test('an id that looks like one of ours comes back as the model wrote it', () =>
   expect(modelCallId(hostCallId(id))).toBe(id)
   expect(hostCallId('')).toBe('')
 })
+
+test('100 000 ids are known, the latest ones', () => {
+  for (let index = 0; index <= 100_000; index++) hostCallId(`many_${index}`)
+  expect([modelCallId(hostCallId('many_1')), hostCallId('many_0')]).toEqual(['many_1', 'many_0'])
+})

@@ -237,3 +237,18 @@ it('reduces a schema to what Gemini reads, and leaves objects open', () => {
   expect(losses.map(({ pointer }) => pointer))
     .toEqual(['/properties/a/items/multipleOf', '/properties/b', '/properties/b'])
 })
+
+describe('a hostile schema', () => {
+  const nested = (depth: number): JsonObject => depth === 0 ? text : { type: 'array', items: nested(depth - 1) }
+
+  it('is read to a depth', () => {
+    const reasonFor = (depth: number) => project(closed({ x: nested(depth) }, ['x']), OPENAI).reason
+    expect(reasonFor(62)).not.toContain('is too large')
+    expect(reasonFor(70)).toBe('the schema is too large')
+  })
+
+  it('puts no long note into a description', () => {
+    expect(sent({ x: { ...text, pattern: 'a'.repeat(100) } }, DEEPSEEK)).toHaveProperty('description')
+    expect(sent({ x: { ...text, pattern: 'a'.repeat(300) } }, DEEPSEEK)).not.toHaveProperty('description')
+  })
+})

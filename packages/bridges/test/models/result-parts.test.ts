@@ -54,3 +54,9 @@ describe('parts of a result', () => {
     expect(resultParts(error, carries).map(({ type }) => type)).toEqual(['text', 'media'])
   })
 })
+
+it('shows 500 characters of a name', () => {
+  const uri = 'x'.repeat(1_000)
+  const text = resultText(output({ type: 'resource', uri, blob: 'AAAA' }))
+  expect(text).toContain(`[${'x'.repeat(500)}, application/octet-stream`)
+})

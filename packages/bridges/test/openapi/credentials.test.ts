@@ -79,3 +79,12 @@ it('sends a client secret only where the configuration or the base URL allows', 
     credentialsOf({ document: 'a', auth: { type: 'oauth2', ...client } }, described, BASE).of('op1'),
   ).toMatchObject([{ tokenUrl: 'https://shop.example/oauth/token' }])
 })
+
+it('reads 64 schemes, and 16 alternatives of an operation', () => {
+  const bearer = { type: 'http', scheme: 'bearer' }
+  const securitySchemes = Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`s${at}`, bearer]))
+  const security = Array.from({ length: 17 }, (_, at) => ({ [`s${at}`]: [] }))
+  const paths = { '/x': { get: { operationId: 'go', security } } }
+  const { schemes, operations } = read(paths, { components: { securitySchemes } })
+  expect([schemes, operations]).toMatchObject([{ length: 64 }, [{ security: { length: 16 } }]])
+})

@@ -139,3 +139,8 @@ describe('other questions', () => {
     expect(formOf({ kind: 'trustProject', path: '/p', summary: 's' })).toBeUndefined()
   })
 })
+
+it('reads 2000 characters of a reason', () => {
+  expect(answered({ kind: 'Approve', approval }, { decision: 'reject', reason: 'x'.repeat(3_000) }))
+    .toEqual(accepted({ decision: 'reject', reason: 'x'.repeat(2_000) }))
+})

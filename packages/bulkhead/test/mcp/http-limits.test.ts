@@ -178,6 +178,7 @@ describe('a body', () => {
     socket.on('drain', more)
     more()
     await ended(socket)
+    expect(socket.bytesWritten).toBeLessThan(200_000_000)
     return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
   }
 

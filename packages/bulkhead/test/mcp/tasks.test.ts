@@ -114,7 +114,8 @@ it('forgets a task after its time, and ended ones when there are too many', asyn
   await expect.poll(() => get(client, short.taskId).then(() => 'known', String)).toContain('There is no such task')
   const ended = await begin(client, 'fail')
   await ask(client, 'tasks/result', { taskId: ended.taskId })
-  const running = [await begin(client, 'wait'), await begin(client, 'wait')]
+  const running = [await begin(client, 'wait', { ttl: 1e9 }), await begin(client, 'wait')]
+  expect(running[0]!.ttl).toBe(3_600_000)
   await expect(get(client, ended.taskId)).rejects.toThrow('There is no such task')
   await expect(begin(client, 'wait')).rejects.toThrow('2 tasks are running')
   for (const { taskId } of running) await ask(client, 'tasks/cancel', { taskId })

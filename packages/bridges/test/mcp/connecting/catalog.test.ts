@@ -56,12 +56,13 @@ it('computes a digest over the whole definition', () => {
 it('creates a valid manifest', () => {
   const { extension, diagnostics } = extensionOf({
     name: 'a.b', description: `${'x'.repeat(5_000)}`,
-    annotations: { title: 'The title', readOnlyHint: true, idempotentHint: true },
+    annotations: { title: `The title${'x'.repeat(200)}`, readOnlyHint: true, idempotentHint: true },
   })
   expect(diagnostics).toEqual([])
   const manifest = manifestSchema.parse(extension!.manifest)
   expect(manifest.tools).toMatchObject([{
-    name: 'my_ship_a_b', label: 'The title', gated: true, idempotent: false, mode: 'external', timeoutMs: 30_000,
+    name: 'my_ship_a_b', label: `The title${'x'.repeat(118)}…`, gated: true, idempotent: false, mode: 'external',
+    timeoutMs: 30_000,
     requires: { net: { hosts: ['example.com:8443'] } },
   }])
   expect(manifest.tools[0]!.description).toHaveLength(4_096)

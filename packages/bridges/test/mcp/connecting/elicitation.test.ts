@@ -64,6 +64,7 @@ it.each<[string, ElicitationRequest]>([
   ['no form', { message: 'Who?' }],
   ['a nested form', form({ who: { type: 'object' } })],
   ['a list without options', form({ who: { type: 'array', items: { type: 'string' } } })],
+  ['a field with a large schema', form({ who: { type: 'string', description: 'x'.repeat(17_000) } })],
   [
     'too many fields',
     form(Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`f${index}`, { type: 'string' }]))),

@@ -25,6 +25,10 @@ const blocks: [Json, Json][] = [
     text('[removed from the result: the server sent an unsupported block of type "video"]'),
   ],
   [
+    { type: 'v'.repeat(100) },
+    text(`[removed from the result: the server sent an unsupported block of type "${'v'.repeat(63)}…"]`),
+  ],
+  [
     { type: 'image', data: 'no base64!', mimeType: 'image/png' },
     text('[removed from the result: the server sent an unsupported block of type "image"]'),
   ],

@@ -130,6 +130,9 @@ describe('resources and prompts', () => {
     expect(readContent({ prompts: [{ name: 'p', arguments: 'none' }, { name: '' }] })).toEqual({
       prompts: [{ name: 'p', arguments: [] }],
     })
+    const args = Array.from({ length: 65 }, (_, index) => ({ name: `a${index}` }))
+    const { prompts } = readContent({ prompts: [{ name: 'p', arguments: args }] })
+    expect(prompts).toMatchObject([{ arguments: { length: 64 } }])
     expect(readContent({})).toEqual({})
   })
 })

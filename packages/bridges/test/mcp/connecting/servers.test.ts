@@ -86,7 +86,7 @@ describe('a connected server', () => {
     const lines: string[] = []
     const log = { info: (line: string) => lines.push(line), debug() {}, warn() {}, error() {} }
     await extension.module([]).init!({ config: {}, log } as never)
-    expect(lines).toEqual(['ready to serve'])
+    expect(lines).toEqual([String.raw`ready to serve with [secret FIXTURE_TOKEN]\u{202e}`])
     expect(await call(extension, 'ship_fail')).toEqual({
       content: [{ type: 'text', text: 'no such ship' }], isError: true,
     })

@@ -30,3 +30,8 @@ it.each([
 ])('reads the next page of %j', (link, next) => {
   expect(nextPage(link, FROM, list('page', 'q'))).toEqual(next)
 })
+
+it('reads 8 KB of the header', () => {
+  const after = (length: number) => nextPage(`${','.repeat(length)}, </v1/x/7?page=2>; rel="next"`, FROM, list('page'))
+  expect([after(8_000), after(8_192)]).toEqual([{ arguments: { page: 2 } }, undefined])
+})

@@ -316,3 +316,18 @@ describe('schemas', () => {
     expect(JSON.stringify(bodyOf(schema(verbose))).length).toBeLessThan(300)
   })
 })
+
+it('an operation has at most 128 parameters, and a chain of at most 16 references', () => {
+  const many = (length: number) => operation({
+    parameters: Array.from({ length }, (_, index) => ({ name: `p${index}`, in: 'query', schema: {} })),
+  })
+  expect(many(127).operations).toHaveLength(1)
+  expect(many(128).faults).toEqual([expect.stringContaining('has more than 128 parameters')])
+  const at = (index: number) => ({ $ref: `#/components/parameters/p${index}` })
+  const chain = (length: number) => operation({ parameters: [at(0)] }, {
+    components: { parameters: Object.fromEntries(Array.from({ length }, (_, index) =>
+      [`p${index}`, index + 1 < length ? at(index + 1) : { name: 'q', in: 'query', schema: {} }])) },
+  })
+  expect(chain(15).operations).toHaveLength(1)
+  expect(chain(16).faults).toEqual([expect.stringContaining('has a circular reference')])
+})

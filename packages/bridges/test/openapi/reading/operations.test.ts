@@ -136,3 +136,12 @@ it('a body argument never replaces a parameter', () => {
   )
   expect(operation({ requestBody: body }, {}, 'get').operations[0]!.body).toBeNull()
 })
+
+it('uses no id of more than 128 characters, and names the operations over the limit in 64 KB', () => {
+  const long = 'x'.repeat(129)
+  const named = read({ '/a': { get: plain(long.slice(1)) }, '/b': { get: plain(long) } })
+  expect(ids(named)).toEqual([long.slice(1), 'get_b'])
+  const many = Array.from({ length: 3_000 }, (_, index) => [`/p${index}`, { get: plain(`${long.slice(5)}${index}`) }])
+  const { faults } = read(Object.fromEntries(many))
+  expect(faults[0]!.length).toBeLessThan(66_000)
+})

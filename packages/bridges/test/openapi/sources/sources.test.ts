@@ -89,3 +89,13 @@ it('takes text and objects of the configuration', () => {
   expect(inlineText({ text: 'openapi: 3.1.0' })).toBe('openapi: 3.1.0')
   expect(inlineText({ openapi: '3.1.0', text: 'x', url: 'y' })).toBe('{"openapi":"3.1.0","text":"x","url":"y"}')
 })
+
+it('reads 16 MB of a file or an address', async () => {
+  const large = ' '.repeat(16 * 1024 * 1024 + 1)
+  const path = join(folder, 'openapi.yaml')
+  writeFileSync(path, large)
+  const refused = { ok: false, message: expect.stringContaining('has more than 16777216 bytes') }
+  expect(await readFileSource({ path, within: undefined })).toEqual(refused)
+  files.set('/large.yaml', large)
+  expect(await readUrlSource({ url: at('/large.yaml'), sha512: sha512(large) })).toEqual(refused)
+})
