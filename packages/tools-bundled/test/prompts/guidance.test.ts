@@ -25,6 +25,7 @@ it.each([
   ['x', 'a: &a [*a]', /aliases/],
   ['x', 'notes: a', /"notes" must be a list/],
   ['x', 'notes: []', /must have 1 to 50 notes/],
+  ['x', `notes: [${'a,'.repeat(51)}]`, /must have 1 to 50 notes/],
   ['x', 'tips: [5]', /"tips" must be a list of strings/],
   ['x', 'tool: "a b"\ntips: [a]', /"tool" must be the name of a tool/],
   ['x', 'note: [a]', /unknown key "note"\. Did you mean "notes"\?$/],

@@ -45,6 +45,9 @@ it.each([
   ],
   ['kit', 'description: a\ntext: a\narguments: [{ name: a, values: [1] }]', /the argument .* is not valid/],
   ['kit', 'description: a\ntext: a\narguments: [{ name: a }, { name: a }]', /the same name/],
+  ['kit', `description: a\ntext: a\nneeds: [${'a,'.repeat(33)}]`, /"needs" must be a list/],
+  ['kit', `description: a\ntext: a\narguments: [${'{ name: a },'.repeat(33)}]`, /"arguments" must be .* at most 32/],
+  ['kit', `description: a\nsteps: [${'a,'.repeat(51)}]`, /"steps" must be a list of 1 to 50 steps/],
   ['kit', 'description: a\ntext: "{{who}}"', /uses \{\{who\}\}, which is not an argument\.$/],
   [
     'kit', 'description: a\ntext: "{{ who }}"\narguments: [{ name: who }]',
@@ -65,6 +68,15 @@ it('inserts values once', () => {
     expect(fillKit(kit, values)).toBe(`${a}|${b ?? 'B'}`)
   }))
   expect(fillKit(kit, new Map([['a', '{{b}} $& ']]))).toBe('{{b}} $& |B')
+})
+
+it('reads 200 files of a folder, and reports that there are more', async () => {
+  const kit = 'description: a\ntext: a'
+  const files = Object.fromEntries(Array.from({ length: 201 }, (_, index) => [`k${index}.yaml`, kit]))
+  const faults: string[] = []
+  const kits = await createKitPrompts(folderWith(files)).list({ report: (fault) => void faults.push(fault) })
+  expect(kits.filter(({ name }) => /^k\d/.test(name))).toHaveLength(200)
+  expect(faults).toEqual([expect.stringContaining('has more than 200 files. The others are left out.')])
 })
 
 it('adds the kits of the user, replaces by name, and reports each faulty one once', async () => {

@@ -269,6 +269,18 @@ describe('a patch', () => {
     )
   })
 
+  it('changes at most 500 files with at most 32 MB, and shows the beginning of a long line', async () => {
+    const many = Array.from({ length: 501 }, (_, index) => [`*** Add File: f${index}`, '+x']).flat()
+    const tooMany = await refusal({ patch: begin(...many) })
+    expect(tooMany.message).toMatch(/^The patch changes 501 files; at most 500 are possible/)
+    for (const name of 'abcde') await put(name, Buffer.alloc(7 * 1024 * 1024, '\n'.padStart(1024)))
+    const large = [...'abcde'].flatMap((name) => [`*** Update File: ${name}`, '@@', '+x'])
+    expect((await refusal({ patch: begin(...large) })).message).toContain('The files have more than 33554432 bytes.')
+    await put('a.txt', 'a\n')
+    const { message } = await refusal({ patch: begin('*** Update File: a.txt', '@@', `-${'y'.repeat(500)}`) })
+    expect(message).toContain(`"${'y'.repeat(200)}…"`)
+  })
+
   it('has no reverse if that would be long, or not a string', async () => {
     expect(await call({ patch: begin('*** Add File: a.txt', `+${'x'.repeat(20_000)}`) })).not.toHaveProperty('reverse')
     await put('b.bin', Uint8Array.of(0xff, 0xfe, 0xfd))

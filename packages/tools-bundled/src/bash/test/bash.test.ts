@@ -238,6 +238,8 @@ describe('time and output', () => {
   it('long output is truncated', async () => {
     const { stdout, truncated } = (await bash('yes | head -c 3000000')) as { stdout: string; truncated: boolean }
     expect([stdout.length, truncated]).toEqual([1024 * 1024, true])
+    const both = await bash('yes | head -c 900000; yes | head -c 900000') as { stdout: string; truncated: boolean }
+    expect([both.stdout.length <= 1024 * 1024, both.truncated]).toEqual([true, true])
   })
 
   // The processes answer by a socket, which Landlock alone does not let them open.

@@ -37,6 +37,10 @@ declare const tools: {
 }`)
 })
 
+it('shows 1000 characters of a description', () => {
+  expect(declareTools([tool('x', 'y'.repeat(3_000))]).match(/y+/)![0].length).toBeLessThanOrEqual(1_000)
+})
+
 it('lists names where the declarations would be long, and as many as fit', () => {
   const many = Array.from({ length: 1_000 }, (_, index) =>
     tool(`tool_${index}`, `Does the thing ${index}. And more about it, at length.`),

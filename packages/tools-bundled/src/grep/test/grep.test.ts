@@ -105,6 +105,12 @@ describe('grep', () => {
     )
   })
 
+  it('returns at most 10 000 matches, and how many there are', async () => {
+    await tool.put('many', 'x\n'.repeat(10_001))
+    const found = await tool.call({ pattern: 'x', path: 'many' })
+    expect([found['total'], found['matches']]).toMatchObject([10_001, { length: 10_000 }])
+  })
+
   it('stops when the call is cancelled', async () => {
     await tool.put('slow')
     await truncate(join(tool.workspace, 'slow'), 256 * 1024 ** 3)

@@ -47,7 +47,8 @@ describe('a file of 2 GB', () => {
       stat: async () => ({ kind: 'file', size: 2 * KB ** 3 }),
       readText: async () => `${text.toString()}\0`,
       read: async (_: string, { start, end }: { start: number; end: number }) =>
-        start === 0 ? Buffer.concat([text, zeros]).subarray(0, end) : zeros.subarray(0, end - start),
+        start === 0 ? Buffer.concat([text, zeros]).subarray(0, end)
+          : start < 256 * KB ** 2 ? zeros.subarray(0, end - start) : Buffer.alloc(end - start, '\n'),
     }
     const runtime = { fs, signal: new AbortController().signal }
     const execute = tool.execute as (args: object, runtime: object) => Promise<unknown>
@@ -176,6 +177,12 @@ describe('read', () => {
     },
   )
 
+  it('limits a range of bytes that is text', async () => {
+    put('wordy', 'x'.repeat(400 * KB))
+    const { bytes } = await read({ path: 'wordy', byte_start: 0 }) as { bytes: JsonObject }
+    expect(bytes).toEqual({ from: 0, to: 200 * KB, total: 400 * KB })
+  })
+
   it('limits base64 to the output limit', async () => {
     put('noise', new Uint8Array(400 * KB).fill(0xff))
     const { content, bytes } = (await read({ path: 'noise', byte_start: 0 })) as { content: string; bytes: JsonObject }
@@ -196,6 +203,7 @@ describe('read', () => {
     ['a missing file', { path: 'nowhere' }, 'NotFound', /nowhere/],
     ['a folder', { path: '.' }, 'InputInvalid', /folder/],
     ['a binary file', { path: 'binary' }, 'InputInvalid', /byte_start/],
+    ['an image of more than 5 MB', { path: 'large.png' }, 'InputInvalid', /is an image of 5242881 bytes/],
     ['lines and bytes at once', { path: 'binary', offset: 1, byte_start: 0 }, 'InputInvalid', /at once/],
     ['a line past the end', { path: 'short', offset: 9 }, 'InputInvalid', /has 1 lines/],
     ['bytes past the end', { path: 'short', byte_start: 9 }, 'InputInvalid', /has 2 bytes/],
@@ -205,6 +213,7 @@ describe('read', () => {
     ['a path through a linked folder', { path: 'up/passwd' }, 'CapabilityDenied', /outside/],
   ])('refuses %s', async (_, args, code, message) => {
     put('binary', 'a\0b')
+    put('large.png', Buffer.alloc(5 * 1024 * KB + 1, Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)))
     put('short', 'x\n')
     for (const [name, target] of [['link', '/etc/passwd'], ['up', '/etc']] as const) {
       rmSync(join(workspace, name), { force: true })

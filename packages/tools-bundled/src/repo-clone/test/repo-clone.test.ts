@@ -137,6 +137,10 @@ describe('over http', () => {
       'ToolExecutionFailed', 'https://example.org',
     ],
     [
+      'redirects to itself', ({ url: location }, response) => response.writeHead(302, { location }).end(),
+      'ToolExecutionFailed', 'redirects more than 3 times',
+    ],
+    [
       'ends in the middle',
       (request, response) => {
         if (request.method === 'GET') backend(request, response)

@@ -86,6 +86,26 @@ describe('repo_overview', () => {
     expect(Object.keys((entry_points as unknown as { scripts: object }[])[2]!.scripts)).toHaveLength(30)
   })
 
+  it('names a bounded number of files and folders', async () => {
+    const json = JSON.stringify({ name: 'x' })
+    for (let index = 0; index < 41; index++) {
+      await put(`many/p${index}/package.json`, json)
+      await put(`many/p${index}/test/a.test.ts`)
+    }
+    for (let index = 0; index < 201; index++) await put(`many/r${index}.txt`)
+    for (let index = 0; index < 160; index++) await put(`many/d${index}/a.txt`)
+    await put('many/a/b/c/package.json', json)
+    await put('large/package.json', `{"name":"x"}${' '.repeat(70_000)}`)
+    const found = await call({ path: 'many' })
+    expect(found).toMatchObject({
+      tree: { length: 200 }, root_files: { length: 200 }, entry_points: { length: 40 }, tests: { length: 30 },
+    })
+    expect((await call({ path: 'many/a' }))['entry_points']).toEqual([{ path: 'b/c/package.json', name: 'x' }])
+    expect((await call({ path: 'large' }))['entry_points']).toEqual([{ path: 'package.json' }])
+    await put('deep/a/b/c/package.json', json)
+    expect((await call({ path: 'deep' }))['entry_points']).toEqual([])
+  })
+
   it('refuses what is not a folder of the workspace', async () => {
     expect((await refusal({ path: '/' })).code).toBe('CapabilityDenied')
     expect((await refusal({ path: 'none' })).code).toBe('NotFound')

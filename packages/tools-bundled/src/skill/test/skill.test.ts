@@ -72,6 +72,15 @@ describe('skill', () => {
     expect(message).toContain('- release: About release.')
   })
 
+  it('names at most 100 files, and lists skills in 4000 characters', async () => {
+    await put('many', 'global', 'x', Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`${index}.md`, ''])))
+    expect(await tool.call({ name: 'many' })).toMatchObject({ files: { length: 100 } })
+    const description = 'x'.repeat(1_000)
+    skills = Array.from({ length: 9 }, (_, index) => ({ ...skills[0]!, name: `s${index}`, description }))
+    const { message } = await tool.refusal({ name: 'none' })
+    expect(message.match(/\n- s\d: x{1000}/g)).toHaveLength(3)
+  })
+
   it.each(['project', 'global'] as const)(
     'does not use a skill of the %s layer whose text has changed or is gone',
     async (layer) => {

@@ -59,6 +59,14 @@ describe('htmlToMarkdown', () => {
     ).toBe('a b c d')
   })
 
+  it('reads elements to a depth of 1000, tables to 20 000 cells, and 4 MB of text', () => {
+    expect(markdown(`${'<div>'.repeat(900)}deep`)).toBe('deep')
+    expect(markdown(`${'<div>'.repeat(1_100)}deep`)).not.toContain('deep')
+    expect(markdown(`<table>${'<tr><td>x'.repeat(20_100)}</table>`).match(/x/g)).toHaveLength(20_001)
+    expect(markdown(`<p>${'x'.repeat(1_000_000)}</p>`.repeat(7)).length).toBeLessThan(5_500_000)
+    expect(markdown(`<a href="https://a.example/${'x'.repeat(2_000)}">a</a>`)).toBe('a')
+  })
+
   const ordinary = '<p>A paragraph with <a href="/x">a link</a> and <b>bold</b> text.</p>\n'.repeat(20_000 / PART)
 
   it.each([

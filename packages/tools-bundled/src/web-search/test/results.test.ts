@@ -40,3 +40,10 @@ describe('search results', () => {
     expect(() => read('text', { type: 'brave', secret: 'K' })).toThrow('has no list of results at /web/results')
   })
 })
+
+it('no more results than asked for are read, with short titles and texts', () => {
+  const long = { ...item, title: 'a '.repeat(1_000), snippet: 'b '.repeat(5_000) }
+  const results = read(Array.from({ length: 9 }, () => long))
+  expect(results).toHaveLength(5)
+  for (const { title, snippet } of results) expect([title.length <= 301, snippet.length <= 2_001]).toEqual([true, true])
+})

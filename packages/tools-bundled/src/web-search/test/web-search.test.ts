@@ -99,6 +99,7 @@ describe('web_search with SearXNG', () => {
       'another form', json({ found: [] }),
       /no list of results at \/results, .*\. \(The operator can set resultsPath\.\)$/,
     ],
+    ['a long reason', json({ error: 'x'.repeat(1_000) }, 422), /status 422: .{300,301}$/],
   ])('says what is wrong if the provider answers with %s', async (_, listener, message) => {
     answer = listener
     expect((await tool.refusal({ query: 'x' })).message).toMatch(message)
