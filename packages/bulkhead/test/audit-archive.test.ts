@@ -75,7 +75,7 @@ it('refuses an existing file or an unwritable path, and removes nothing', async 
 
 it.each([
   [['archive']], [['archive', 'x', 'y']], [['archive', 'x', '--keep', 'some']], [['archive', 'x', '--keep', '-1']],
-  [['verify', '--keep', '1']],
+  [['archive', 'x', '--keep', '20001']], [['verify', '--keep', '1']],
 ])('rejects wrong usage: %j', async (args) => {
   expect((await run(...args)).code).toBe(2)
 })

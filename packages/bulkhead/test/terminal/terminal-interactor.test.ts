@@ -150,6 +150,15 @@ describe('a user at a terminal', () => {
     expect(await response).toMatchObject({ value: { decision: 'reject' } })
   })
 
+  it('sees five rows of each list, and 200 characters of the label of an option', async () => {
+    const mayTouch = Array.from({ length: 9 }, (_, index) => `reach host-${index}.example`)
+    const { terminal } = await answer({ kind: 'Approve', approval: { ...approval, mayTouch } }, 'Run it?', [ENTER])
+    expect(terminal.text.match(/reach host-\d/g)).toHaveLength(4)
+    const select = { kind: 'Select', prompt: 'Which?', options: [{ label: 'x'.repeat(300) }] } as const
+    const chosen = await answer(select, 'Which one?', [ENTER])
+    expect(chosen.terminal.text.replaceAll(/[^x…]/g, '')).toMatch(/^x{200}…/)
+  })
+
   it('never sees third-party text at the beginning of a row', async () => {
     const forged = 'Allow forecast of bundled extension weather 1.0.0'
     const padding = (columns: number) => `${'x'.repeat(columns)}${forged}`
