@@ -14,6 +14,8 @@ const ROOT = join(import.meta.dirname, '../../../..')
 /** How many of the mutants a test must notice. */
 const KILLED = 0.95
 const SIDE_BY_SIDE = 2
+/** A mutant without its limit may loop for ever. It has survived then. */
+const HANGS_MS = 600_000
 
 const { only } = parseArgs({ options: { only: { type: 'string', default: '' } } }).values
 const waiting = MUTANTS.filter(({ what }) => what.includes(only))
@@ -39,23 +41,23 @@ const unchanged = new Map<string, Promise<string>>()
 /** The output of a test that fails without any change, otherwise nothing. */
 const faultOf = (copy: string, test: string): Promise<string> => unchanged.getOrInsertComputed(test, async () => {
   const { code, output } = await runTest(copy, test)
-  return code === 0 ? '' : output
+  return code === 0 ? '' : output.slice(-2_000)
 })
 
-/** The exit code of vitest, and the end of what it printed. */
+/** The exit code of vitest, and what it printed. */
 async function runTest(copy: string, test: string): Promise<{ readonly code: number | null; readonly output: string }> {
   const folder = packageOf(test)
   const vitest = spawn(
     join(ROOT, 'node_modules/.bin/vitest'),
     ['run', '--config', '../../vitest.shared.ts', '--retry', '0', '--bail', '1', test.slice(folder.length + 1)],
-    { cwd: join(copy, folder), stdio: ['ignore', 'pipe', 'pipe'] },
+    { cwd: join(copy, folder), stdio: ['ignore', 'pipe', 'pipe'], timeout: HANGS_MS, killSignal: 'SIGKILL' },
   )
   let output = ''
   for (const stream of [vitest.stdout, vitest.stderr])
     stream.on('data', (chunk: Buffer) => {
       output += chunk.toString()
     })
-  return new Promise((resolve) => vitest.once('close', (code) => resolve({ code, output: output.slice(-2_000) })))
+  return new Promise((resolve) => vitest.once('close', (code) => resolve({ code, output })))
 }
 
 async function tryMutant(mutant: Mutant, copy: string): Promise<void> {
@@ -69,7 +71,8 @@ async function tryMutant(mutant: Mutant, copy: string): Promise<void> {
   writeFileSync(path, original)
   // Any other failure would count as a killed mutant: a file that does not exist, or a mutant that cannot be parsed.
   const killed = code !== 0 && /Tests .*[1-9]\d* failed/.test(stripVTControlCharacters(output))
-  if (!killed) survivors.push(`${mutant.what}: ${mutant.file}:${line} → ${mutant.to}${code === 0 ? '' : `\n${output}`}`)
+  const shown = code === 0 ? '' : `\n${output.slice(-2_000)}`
+  if (!killed) survivors.push(`${mutant.what}: ${mutant.file}:${line} → ${mutant.to}${shown}`)
   print(`${killed ? 'killed  ' : 'SURVIVED'} ${mutant.file}:${line} ${mutant.what}`)
 }
 
