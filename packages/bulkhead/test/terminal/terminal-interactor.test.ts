@@ -152,11 +152,10 @@ describe('a user at a terminal', () => {
 
   it('sees five rows of each list, and 200 characters of the label of an option', async () => {
     const mayTouch = Array.from({ length: 9 }, (_, index) => `reach host-${index}.example`)
-    const { terminal } = await answer({ kind: 'Approve', approval: { ...approval, mayTouch } }, 'Run it?', [ENTER])
-    expect(terminal.text.match(/reach host-\d/g)).toHaveLength(4)
-    const select = { kind: 'Select', prompt: 'Which?', options: [{ label: 'x'.repeat(300) }] } as const
-    const chosen = await answer(select, 'Which one?', [ENTER])
-    expect(chosen.terminal.text.replaceAll(/[^x…]/g, '')).toMatch(/^x{200}…/)
+    const asked = await answer({ kind: 'Approve', approval: { ...approval, mayTouch } }, 'Run it?', [ENTER])
+    expect(asked.terminal.text.match(/reach host-\d/g)).toHaveLength(4)
+    const long = await answer({ kind: 'Select', prompt: '?', options: [{ label: 'x'.repeat(300) }] }, 'Which one?', [ENTER])
+    expect(long.terminal.text.replaceAll(/[^x…]/g, '')).toMatch(/^x{200}…/)
   })
 
   it('never sees third-party text at the beginning of a row', async () => {

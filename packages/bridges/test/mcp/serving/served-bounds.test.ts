@@ -84,9 +84,9 @@ it('reads a saved result in parts of 1 MB', async () => {
   writeFileSync(path, 'x'.repeat(1_500_000))
   const results = new ResultResources()
   results.add({ metadata: { call_id: 'mcp-1', tool: 'x', output_path: path } } as Outcome)
-  const first = await results.read('bulkhead://results/mcp-1')
-  expect(first?._meta).toEqual({ 'bulkhead/next': 'bulkhead://results/mcp-1?from=1048576' })
-  expect(await results.read(first!._meta!['bulkhead/next']!)).toMatchObject({ text: 'x'.repeat(1_500_000 - 1_048_576) })
+  const next = 'bulkhead://results/mcp-1?from=1048576'
+  expect(await results.read('bulkhead://results/mcp-1')).toMatchObject({ _meta: { 'bulkhead/next': next } })
+  expect(await results.read(next)).toMatchObject({ text: 'x'.repeat(1_500_000 - 1_048_576) })
 })
 
 it('shows 100 characters of the name of a client', () => {
