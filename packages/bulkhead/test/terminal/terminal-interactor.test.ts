@@ -154,8 +154,8 @@ describe('a user at a terminal', () => {
     const mayTouch = Array.from({ length: 9 }, (_, index) => `reach host-${index}.example`)
     const asked = await answer({ kind: 'Approve', approval: { ...approval, mayTouch } }, 'Run it?', [ENTER])
     expect(asked.terminal.text.match(/reach host-\d/g)).toHaveLength(4)
-    const long = await answer({ kind: 'Select', prompt: '?', options: [{ label: 'x'.repeat(300) }] }, 'Which one?', [ENTER])
-    expect(long.terminal.text.replaceAll(/[^x…]/g, '')).toMatch(/^x{200}…/)
+    const cut = await answer({ kind: 'Select', prompt: '?', options: [{ label: 'x'.repeat(300) }] }, 'Which one?', [ENTER])
+    expect(cut.terminal.text.replaceAll(/[^x…]/g, '')).toMatch(/^x{200}…/)
   })
 
   it('never sees third-party text at the beginning of a row', async () => {

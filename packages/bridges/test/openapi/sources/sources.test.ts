@@ -36,10 +36,11 @@ it('reads the files below the folder of a document, and follows no link', async 
   mkdirSync(join(folder, 'api/models'), { recursive: true })
   writeFileSync(join(folder, 'secret.yaml'), 'x')
   writeFileSync(
-    join(folder, 'api/openapi.yaml'), '$ref: models/a.yaml\n$ref: ../secret.yaml\n$ref: link.yaml\n$ref: linked/b.yaml',
+    join(folder, 'api/openapi.yaml'), '$ref: models/a.yaml\n$ref: ../secret.yaml\n$ref: link.yaml\n$ref: linked/b.yaml\n$ref: inner.yaml',
   )
   writeFileSync(join(folder, 'api/models/a.yaml'), '$ref: ../models/a.yaml#/x\n$ref: gone.yaml')
   symlinkSync('../secret.yaml', join(folder, 'api/link.yaml'))
+  symlinkSync('models/a.yaml', join(folder, 'api/inner.yaml'))
   symlinkSync('..', join(folder, 'api/linked'))
   writeFileSync(join(folder, 'b.yaml'), 'x')
   const read = () => readFileSource({ path: join(folder, 'api/openapi.yaml'), within: undefined })
