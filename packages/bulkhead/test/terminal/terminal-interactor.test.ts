@@ -154,7 +154,7 @@ describe('a user at a terminal', () => {
     const mayTouch = Array.from({ length: 9 }, (_, index) => `reach host-${index}.example`)
     const asked = await answer({ kind: 'Approve', approval: { ...approval, mayTouch } }, 'Run it?', [ENTER])
     expect(asked.terminal.text.match(/reach host-\d/g)).toHaveLength(4)
-    const cut = await answer({ kind: 'Select', prompt: '?', options: [{ label: 'x'.repeat(300) }] }, 'Which one?', [ENTER])
+    const cut = await answer({ kind: 'Select', prompt: '', options: [{ label: 'x'.repeat(300) }] }, 'Which one?', [ENTER])
     expect(cut.terminal.text.replaceAll(/[^x…]/g, '')).toMatch(/^x{200}…/)
   })
 

@@ -36,7 +36,8 @@ it('reads the files below the folder of a document, and follows no link', async 
   mkdirSync(join(folder, 'api/models'), { recursive: true })
   writeFileSync(join(folder, 'secret.yaml'), 'x')
   writeFileSync(
-    join(folder, 'api/openapi.yaml'), '$ref: models/a.yaml\n$ref: ../secret.yaml\n$ref: link.yaml\n$ref: linked/b.yaml\n$ref: inner.yaml',
+    join(folder, 'api/openapi.yaml'),
+    ['models/a', '../secret', 'link', 'linked/b', 'inner'].map((name) => `$ref: ${name}.yaml`).join('\n'),
   )
   writeFileSync(join(folder, 'api/models/a.yaml'), '$ref: ../models/a.yaml#/x\n$ref: gone.yaml')
   symlinkSync('../secret.yaml', join(folder, 'api/link.yaml'))
