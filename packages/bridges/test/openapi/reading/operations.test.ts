@@ -137,6 +137,11 @@ it('a body argument never replaces a parameter', () => {
   expect(operation({ requestBody: body }, {}, 'get').operations[0]!.body).toBeNull()
 })
 
+it('reports at most 4096 faults', () => {
+  const paths = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`/p${index}`, { $ref: 'x' }]))
+  expect(read(paths).faults).toHaveLength(4_096)
+})
+
 it('uses no id of more than 128 characters, and names the operations over the limit in 64 KB', () => {
   const long = 'x'.repeat(129)
   const named = read({ '/a': { get: plain(long.slice(1)) }, '/b': { get: plain(long) } })

@@ -51,6 +51,13 @@ it.each([
   expect(readHere(text)).toEqual({ ok: false, message: expect.any(String) })
 })
 
+it('reads JSON to a depth, and a number of aliases', () => {
+  const nested = (depth: number) => readHere(`{"openapi":"3.1.0","x":${'['.repeat(depth)}${']'.repeat(depth)}}`)
+  expect([nested(60).ok, nested(70).ok]).toEqual([true, false])
+  const aliases = (count: number) => readHere(`openapi: 3.1.0\nx: &x y\nz: [${'*x,'.repeat(count)}]\n`)
+  expect([aliases(1_000).ok, aliases(1_001).ok]).toEqual([true, false])
+})
+
 it('stops after a timeout', async () => {
   expect(
     await reading(

@@ -96,8 +96,9 @@ it('reads 16 MB of a file or an address', async () => {
   const large = ' '.repeat(16 * 1024 * 1024 + 1)
   const path = join(folder, 'openapi.yaml')
   writeFileSync(path, large)
-  const refused = { ok: false, message: expect.stringContaining('has more than 16777216 bytes') }
-  expect(await readFileSource({ path, within: undefined })).toEqual(refused)
+  const fault = (answer: Awaited<ReturnType<typeof readFileSource>>) => answer.ok ? 'none' : answer.message
+  expect(fault(await readFileSource({ path, within: undefined }))).toContain('has more than 16777216 bytes')
   files.set('/large.yaml', large)
-  expect(await readUrlSource({ url: at('/large.yaml'), sha512: sha512(large) })).toEqual(refused)
+  const url = at('/large.yaml')
+  expect(fault(await readUrlSource({ url, sha512: sha512(large) }))).toContain('has more than 16777216 bytes')
 })

@@ -197,12 +197,6 @@ export const MCP_SERVING: readonly Mutant[] = [
     test: 'packages/bulkhead/test/mcp/http.test.ts',
   },
   {
-    what: 'A revoked token ends the connections of its client',
-    file: 'packages/bridges/src/mcp/serving/http-connections.ts',
-    from: '.filter((one) => one.client === client)) this.#drop(connection)',
-    to: '.filter(() => false)) this.#drop(connection)', test: 'packages/bulkhead/test/mcp/http-tokens.test.ts',
-  },
-  {
     what: 'The events of a session are of no use in another',
     file: 'packages/bridges/src/mcp/serving/kept-events.ts', from: 'if (secret === this.#secret && ', to: 'if (',
     test: 'packages/bridges/test/mcp/serving/kept-events.test.ts',
@@ -219,8 +213,8 @@ export const MCP_SERVING: readonly Mutant[] = [
     to: 'if (false) {', test: 'packages/bulkhead/test/mcp/hostile-client.test.ts',
   },
   {
-    what: 'A task ends with the session of its client', file: 'packages/bridges/src/mcp/serving/task-book.ts',
-    from: '    task.cancel()\n', to: '', test: 'packages/bulkhead/test/mcp/task-extension.test.ts',
+    what: 'A task is cancelled after its time', file: 'packages/bridges/src/mcp/serving/task-book.ts',
+    from: '    task.cancel()\n', to: '', test: 'packages/bridges/test/mcp/serving/task-book.test.ts',
   },
   {
     what: 'A server does not see the lines of a log after its result',
