@@ -117,7 +117,7 @@ export const MCP_CONNECTING: readonly Mutant[] = [
   },
   {
     what: 'MAX_PAGES: pages of a list of an MCP server',
-    file: 'packages/bridges/src/mcp/connecting/transport/lists.ts', from: 'pages < MAX_PAGES', to: 'pages < 10_000',
+    file: 'packages/bridges/src/mcp/connecting/transport/lists.ts', from: 'pages < MAX_PAGES', to: 'true',
     test: 'packages/bridges/test/mcp/connecting/process-transport.test.ts',
   },
   {
