@@ -8,6 +8,7 @@ it('keeps the last 64 preliminary results for an SDK that does not read', async 
     for (let index = 0; index < 100; index++) onProgress!({ text: `${index}` } as CallProgress)
     return { type: 'output', data: null, metadata }
   })
-  const texts = (await Array.fromAsync(results)).map((one) => one.type === 'progress' ? one.text : one.type)
+  const texts: unknown[] = []
+  for await (const one of results) texts.push(one.type === 'progress' ? one.text : one.type)
   expect(texts).toEqual([...Array.from({ length: 64 }, (_, index) => `${36 + index}`), 'output'])
 })
