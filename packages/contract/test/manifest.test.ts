@@ -2,7 +2,7 @@ import { valid as validVersion } from 'semver'
 import { describe, expect, it } from 'vitest'
 import { pointerStep } from '@bulkhead/kit/json'
 import { MANIFEST_FILE } from '../src/model/names.ts'
-import { manifestSchema } from '../src/validation/manifest.ts'
+import { connectedManifestSchema, manifestSchema } from '../src/validation/manifest.ts'
 import { invalid, smallest, valid, whole } from './samples/manifests.ts'
 
 const pathsOf = (value: unknown) => manifestSchema.safeParse(value).error?.issues.map((issue) =>
@@ -56,6 +56,13 @@ describe('a manifest', () => {
       ['tools/2/name', 'another tool of this manifest has the name forecast'],
       ['tools/3/name', 'another tool of this manifest has the name forecast'],
     ])
+  })
+
+  it('of a server has at most 2,048 tools', () => {
+    const tools = Array.from({ length: 2_049 }, (_, index) => ({ ...smallest.tools[0], name: `t${index}` }))
+    const accepts = (count: number) =>
+      connectedManifestSchema.safeParse({ ...smallest, tools: tools.slice(0, count) }).success
+    expect([2_048, 2_049].map(accepts)).toEqual([true, false])
   })
 
   it('reports all faults', () => {

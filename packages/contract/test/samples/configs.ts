@@ -70,6 +70,7 @@ export const validConfigs: readonly (readonly [string, unknown])[] = [
 ]
 
 export const invalidConfigs: readonly (readonly [string, unknown, string])[] = [
+  ['a package with a name that is too long', { packages: ['x'.repeat(215)] }, 'packages/0'],
   [
     'a search service of an unknown type',
     { search: { providers: [{ type: 'bing', secret: 'KEY' }] } },

@@ -101,6 +101,7 @@ export const invalid: readonly (readonly [string, unknown, string])[] = [
   ['a tool name with a dot', withTool({ name: 'a.b' }), '/tools/0/name'],
   ['a tool name that is too long', withTool({ name: 'a'.repeat(65) }), '/tools/0/name'],
   ['an empty description of a tool', withTool({ description: '' }), '/tools/0/description'],
+  ['a description of a tool that is too long', withTool({ description: 'x'.repeat(4_097) }), '/tools/0/description'],
   [
     'an input schema that is not of type object', withTool({ inputSchema: { type: 'string' } }),
     '/tools/0/inputSchema/type',
