@@ -53,7 +53,7 @@ describe('refuses a hostile archive', () => {
     ['an empty file', new Uint8Array(), /not gzipped/],
     ['a file that is not gzipped', entry(), /not gzipped/],
     ['a truncated gzip file', archive(one).subarray(0, 30), /cannot be unzipped/],
-    ['bytes after the gzip file', Buffer.concat([archive(one), Buffer.from('more')]), /unzipped|after its end/],
+    ['bytes after the gzip file', Buffer.concat([archive(one), Buffer.alloc(4)]), /unzipped|after its end/],
     ['no files', archive(), /has no files/],
     ['no end', gzipSync(one), /no end/],
     ['an incomplete end', gzipSync(Buffer.concat([one, Buffer.alloc(512)])), /no end/],
@@ -126,6 +126,7 @@ describe('refuses a hostile archive', () => {
       /more than 4000 bytes/,
     ],
     ['folders that are nested too deep', archive(entry({ name: 'package/a/b/c/d/e' })), /folders deep/],
+    ['bytes after its compressed end', Buffer.concat([archive(one), Buffer.alloc(4)]), /bytes after its end/],
     ['a decompression bomb', gzipSync(Buffer.alloc(50_000_000)), /unpacks to more than/],
     ['a size beyond the end', archive(entry({ size: 1_000_000 })), /middle of a file/],
     ['a negative size', archive(entry({ size: '-0000000001' })), /invalid size/],
@@ -202,4 +203,9 @@ describe('arbitrary bytes', () => {
       { numRuns: thoroughly(80, 400) },
     )
   })
+})
+
+test('refuses an extended header of more than 64 KiB', async () => {
+  const long = archive(pax(paxRecord('mtime', '1'.repeat(65_536))), entry())
+  expect(await readTarball(long, LOADER_LIMITS)).toMatchObject({ message: 'has an extended header that is too long' })
 })

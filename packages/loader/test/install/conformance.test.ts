@@ -397,6 +397,10 @@ describe('an attestation that no policy requires', () => {
       }),
       /^ConformanceUnproven form: missing\.json does not exist/,
     ],
+    [
+      'of more than 1 MiB', async () => ({ config, attestation: ' '.repeat(1024 ** 2 + 1) as never }),
+      /1048576 are allowed/,
+    ],
   ])('is refused %s', async (_, given, refusal) => {
     expect(await outcome(await given())).toMatch(refusal)
   })

@@ -182,9 +182,14 @@ describe('generated attestations', () => {
     expect(await verify(await listed())).toMatchObject(refused(step, message))
   })
 
+  test('are at most 16, those of other types included', async () => {
+    const others = Array<Listed>(16).fill({ predicateType: 'https://example.com/other', bundle: {} } as Listed)
+    expect(await verify([published, ...others.slice(1)])).toMatchObject({ ok: true })
+    expect(await verify([published, ...others])).toMatchObject(refused('form', /a list of at most 16/))
+  })
+
   test.each([
     null, [], 'x', { attestations: {} }, { attestations: [null, 5] },
-    { attestations: Array.from({ length: 17 }, () => ({})) },
   ])('are refused in an answer like %j', async (attestations) => {
     expect(await verify([], { attestations: attestations as Json })).toMatchObject({
       ok: false, code: 'SignatureInvalid',
