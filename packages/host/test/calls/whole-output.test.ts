@@ -34,6 +34,16 @@ test('there is no file before the output is longer than a model sees', async () 
   expect(await output.close()).toEqual({ output_path: '/c1' })
 })
 
+test('a long line, and more than a MiB, are written before they end', async () => {
+  const { files, sidecar } = filing()
+  const line = new CallOutput(call(), { ...place(sidecar, 10_000_000), shownBytes: 1 })
+  await line.add('stdout', bytes('x'.repeat(65_537)))
+  expect(files.get('c1')).toHaveLength(65_537)
+  const wide = new CallOutput(call('c2'), { ...place(sidecar, 10_000_000), shownBytes: 8 * 1024 ** 2 })
+  await wide.add('stdout', bytes(`${'x'.repeat(1024 ** 2)}\n`))
+  expect(files.get('c2')).toHaveLength(1024 ** 2 + 1)
+})
+
 test('lines of two sources are not mixed, also if they arrive in parts', async () => {
   const { files, sidecar } = filing()
   const output = new CallOutput(call(), place(sidecar))

@@ -68,6 +68,14 @@ describe('the wall around a command', () => {
     })
   })
 
+  test('is the next one for the last 256 lines that one stopped', async () => {
+    const { run, stopped } = await opened(ALL)
+    stopped('look')
+    for (let line = 0; line <= 256; line++) await run(`look ${line}`)
+    expect((await run('look 256')).wall).toEqual({ wall: 'work' })
+    expect((await run('look 0')).wall).toEqual({ wall: 'look' })
+  })
+
   test('is work otherwise, and the question says what it may do', async () => {
     const { run } = await opened(ALL)
     expect(await run('build')).toMatchObject({

@@ -156,20 +156,6 @@ export const CONTRACT: readonly Mutant[] = [
     test: 'packages/broker/test/fs/snapshot.test.ts',
   },
   {
-    what: 'RECORD_LIMITS.files: folders that undo records',
-    file: 'packages/broker/src/fs/snapshot/tree.ts',
-    from: 'if (this.#folders > RECORD_LIMITS.files)',
-    to: 'if (this.#folders < 0)',
-    test: 'packages/broker/test/fs/snapshot.test.ts',
-  },
-  {
-    what: 'RECORD_LIMITS.files: files that ripgrep lists',
-    file: 'packages/broker/src/fs/snapshot/unignored.ts',
-    from: 'if (++files > RECORD_LIMITS.files)',
-    to: 'if (files < 0)',
-    test: 'packages/broker/test/fs/snapshot.test.ts',
-  },
-  {
     what: 'RECORD_LIMITS.bytes: content that has to be copied',
     file: 'packages/broker/src/fs/snapshot/snapshot.ts',
     from: 'if (copied > RECORD_LIMITS.bytes)',

@@ -20,7 +20,7 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/calls/settle.ts',
     from: ' && loop.length <= CALL_LIMITS.idChars',
     to: '',
-    test: 'packages/host/test/calls/settle.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'CALL_LIMITS.sessionIds: ids of calls that a session knows',
@@ -62,7 +62,7 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/extensions/registry/tool-entry.ts',
     from: 'Math.min(wanted, CALL_LIMITS.maxTimeoutMs)',
     to: 'wanted',
-    test: 'packages/host/test/model/common-config.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'CALL_LIMITS.defaultTimeoutMs: deadline of a call without one',
@@ -124,7 +124,7 @@ export const HOST: readonly Mutant[] = [
     what: 'CALL_LIMITS.subagentDepth: tools that call each other',
     file: 'packages/host/src/policy/evaluate.ts',
     from: 'if (callers.length > subagentDepth) {',
-    to: 'if (callers.length < 0) {',
+    to: 'if (callers.length > 50) {',
     test: 'packages/host/test/sessions/nested-calls.test.ts',
   },
   {
@@ -146,7 +146,7 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/extensions/registry/tool-entry.ts',
     from: 'manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes',
     to: 'manifest.maxOutput === undefined ? Infinity',
-    test: 'packages/host/test/calls/truncation.test.ts',
+    test: 'packages/host/test/calls/settle.test.ts',
   },
   {
     what: 'CALL_LIMITS.shownImages: images that a model sees',
@@ -188,14 +188,14 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/extensions/lifecycle/extension.ts',
     from: 'await settlesWithin(clock, arrangement.limits.phaseMs, compartment.close(reason))',
     to: 'await compartment.close(reason).then(() => true)',
-    test: 'packages/host/test/extensions/lifecycle/extension.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'COMPARTMENT_LIMITS.phaseMs: time of a lifecycle phase',
     file: 'packages/host/src/extensions/lifecycle/lifecycle.ts',
     from: 'Infinity : 2 * arrangement.limits.phaseMs',
     to: 'Infinity : Infinity',
-    test: 'packages/host/test/extensions/lifecycle/extension.test.ts',
+    test: 'packages/host/test/extensions/lifecycle/start-attempt.test.ts',
   },
   {
     what: 'MOST_IN_MEMORY: output that is held before it is saved',
@@ -216,7 +216,7 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/extensions/schema-checks.ts',
     from: 'const done = withinTime(() => validate(value), CHECK_MS)',
     to: 'const done = { value: validate(value) }',
-    test: 'packages/host/test/extensions/schema/bounded-work.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'MOST_CHECKS: compiled schemas that are kept',
@@ -244,7 +244,7 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/model/idle-rules.ts',
     from: '  if (rules.length > MOST_RULES) return []\n',
     to: '',
-    test: 'packages/host/test/model/unknown-names.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'STORE_TIMEOUT_MS: time of a store to answer',
@@ -279,7 +279,7 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/records/audit-forms.ts',
     from: 'if (this.#count >= MOST_FORMS) {',
     to: 'if (this.#count < 0) {',
-    test: 'packages/host/test/records/audit-batch.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'MOST_FORMS: forms of the journal that are kept',
@@ -289,18 +289,11 @@ export const HOST: readonly Mutant[] = [
     test: 'packages/host/test/records/journal-file.test.ts',
   },
   {
-    what: 'REMEMBERED: redacted texts that are kept',
-    file: 'packages/host/src/records/redaction.ts',
-    from: 'if (known.size >= REMEMBERED) known.clear()\n',
-    to: '',
-    test: 'packages/host/test/records/redaction.test.ts',
-  },
-  {
     what: 'MAX_BYTES: arguments and result that undo keeps',
     file: 'packages/host/src/records/effects.ts',
     from: 'if (content.length > MAX_BYTES) {',
     to: 'if (content.length < 0) {',
-    test: 'packages/host/test/records/effects.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'MOST_TOGETHER: records that are written together',
@@ -328,14 +321,14 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/host.ts',
     from: 'drainMs = DRAIN_MS',
     to: 'drainMs = Infinity',
-    test: 'packages/host/test/host.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'MOST_VALUES: values of an argument that names paths',
     file: 'packages/host/src/policy/claims.ts',
     from: '.slice(0, MOST_VALUES)',
     to: '',
-    test: 'packages/host/test/policy/claims.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'MAX_NAME_CHARS: name of the person who answers',
@@ -377,7 +370,7 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/policy/approvals/session-approvals.ts',
     from: '.slice(-MOST_ANSWERS)',
     to: '',
-    test: 'packages/host/test/policy/approvals/questions.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'KEPT_AFTER_END_MS: approvals that ended are removed',
@@ -405,14 +398,14 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/calls/approval-diff.ts',
     from: 'await within({ clock: host.clock, ms: DIFF_MS, late }, () => diff(shown, power))',
     to: 'await diff(shown, power)',
-    test: 'packages/host/test/calls/approval-request.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'MOST_FILES: files of a folder that are counted',
     file: 'packages/host/src/calls/approval-request.ts',
     from: 'if (files > MOST_FILES) return',
     to: 'if (files < 0) return',
-    test: 'packages/host/test/calls/approval-request.test.ts',
+    test: 'packages/bulkhead/test/approval-scopes.test.ts',
   },
   {
     what: 'COUNT_MS: time to count the files of a folder',
@@ -426,14 +419,14 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/calls/unrecorded-commands.ts',
     from: 'within({ clock: host.clock, ms: COUNT_MS, late }, async () => ',
     to: '((work: () => Promise<string | undefined>) => work())(async () => ',
-    test: 'packages/host/test/calls/approval-request.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'MOST_RECORDS: uses of one call that are recorded',
     file: 'packages/host/src/calls/call-uses.ts',
     from: ' || this.#recorded.size >= MOST_RECORDS',
     to: '',
-    test: 'packages/host/test/calls/call-uses.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'MAX_ID_CHARS: id of a principal',
