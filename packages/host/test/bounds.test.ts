@@ -1,5 +1,5 @@
 import { Script } from 'node:vm'
-import type { BulkheadEvent, CallUse, ChangeStore, ScopedRule } from '@bulkhead/contract'
+import type { ArgumentsReader, BulkheadEvent, CallUse, ChangeStore, ScopedRule } from '@bulkhead/contract'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { approvalDiff } from '../src/calls/approval-diff.ts'
 import { unrecordedCommands } from '../src/calls/unrecorded-commands.ts'
@@ -146,3 +146,21 @@ test.each<readonly [string, number, (host: never) => Promise<string | undefined>
 const CALLED = {
   tool: { grant: { fs: { write: [] } } }, session: { policy: { standing: () => ({ power: { shell: [{ cmd: 'git' }] } }) } },
 } as never
+
+test('a question waits a second for the number of files in a folder', async () => {
+  const clock = new ManualClock()
+  const reader: ArgumentsReader = () => ({
+    key: 'notes', subjects: [{ key: 'notes', place: { kind: 'folder' } }], touches: [], asks: [], denies: [],
+  })
+  const world = createWorld({
+    clock, countFiles: NEVER, argumentsReaders: new Map([['echo', reader]]),
+    extensions: [{ layer: 'bundled', inline: true, tools: { echo: { gated: true } } }],
+  })
+  const approver = new ScriptedApprover('once')
+  const called = (await world.host.openSession({ approver })).call(CALL)
+  await clock.advance(999)
+  expect(approver.asked).toEqual([])
+  await clock.advance(1)
+  expect(verdictOf(await called)).toBe('output')
+  expect(approver.asked[0]?.answers.map(({ words }) => words)).toContain('this folder (notes) in this session')
+})

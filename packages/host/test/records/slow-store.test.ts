@@ -36,7 +36,8 @@ test('a slow store loses records beyond a limit, which are counted, and memory s
   const send = () =>
     trail.hear({ type: 'SuppressedError', source: 'test', message: String(++sent), at: '' } satisfies BulkheadEvent)
 
-  while (failures.length === 0) {
+  // Every record counts for more than 1,000 characters.
+  for (let turn = 0; turn < 200 && failures.length === 0; turn++) {
     for (let n = 0; n < 1_000; n++) send()
     await nextTurn()
   }
@@ -60,4 +61,16 @@ test('a slow store loses records beyond a limit, which are counted, and memory s
     { type: 'SuppressedError', source: 'test', message: String(sent), at: '', lostBefore: sent - 1 - length },
   ])
   expect(sent - 1 - length).toBeGreaterThanOrEqual(1_000)
+})
+
+test('4,096 records are written at once, and others together', () => {
+  const store = new SlowStore()
+  const redaction = createRedaction([])
+  const trail = new AuditTrail({ store, redaction: () => redaction, keepArguments: false, failed: () => undefined })
+  const send = (count: number) => {
+    for (let sent = 0; sent < count; sent++) trail.hear({ type: 'SuppressedError', source: 'test', message: '', at: '' })
+    return store.groups
+  }
+  expect([send(4_095), send(1), send(1)]).toEqual([0, 1, 1])
+  store.release()
 })

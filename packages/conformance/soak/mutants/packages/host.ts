@@ -300,7 +300,7 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/records/audit-trail.ts',
     from: 'if (this.#gathering.rows.length >= MOST_TOGETHER) ',
     to: 'if (MOST_TOGETHER < 0) ',
-    test: 'packages/host/test/records/audit-trail.test.ts',
+    test: 'packages/host/test/records/slow-store.test.ts',
   },
   {
     what: 'MOST_UNANSWERED: writes of the audit at once',
@@ -412,7 +412,7 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/calls/approval-request.ts',
     from: 'await within({ clock, ms: COUNT_MS, late }, () => countFiles(folder, MOST_FILES, isCounted))',
     to: 'await countFiles(folder, MOST_FILES, isCounted)',
-    test: 'packages/host/test/calls/approval-request.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'COUNT_MS: time to find out whether undo records a command',
