@@ -3,11 +3,13 @@ import type { ArgumentsReader, BulkheadEvent, CallUse, ChangeStore, ScopedRule }
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { approvalDiff } from '../src/calls/approval-diff.ts'
 import { unrecordedCommands } from '../src/calls/unrecorded-commands.ts'
+import { ChangeWatch } from '../src/extensions/reload/report.ts'
 import { Validators } from '../src/extensions/schema-checks.ts'
 import { idleRules } from '../src/model/idle-rules.ts'
 import { CallForms } from '../src/records/audit-forms.ts'
 import { recordEffect } from '../src/records/effects.ts'
 import { createRedaction } from '../src/records/redaction.ts'
+import { DescribedTools } from '../src/sessions/described-tools.ts'
 import { flush, ManualClock } from './twin/clock.ts'
 import { ScriptedApprover } from './twin/people.ts'
 import { createWorld, verdictOf } from './twin/world.ts'
@@ -163,4 +165,34 @@ test('a question waits a second for the number of files in a folder', async () =
   await clock.advance(1)
   expect(verdictOf(await called)).toBe('output')
   expect(approver.asked[0]?.answers.map(({ words }) => words)).toContain('this folder (notes) in this session')
+})
+
+test('a tool has a second to derive a key', async () => {
+  const clock = new ManualClock()
+  const tools = { echo: { gated: true, deriveApprovalKey: NEVER } }
+  const session = await createWorld({ clock, extensions: [{ tools }] }).host.openSession({ approver: new ScriptedApprover('once') })
+  const called = session.call(CALL)
+  await clock.advance(1_000)
+  expect(await called).toMatchObject({ error_text: expect.stringContaining('took longer than 1000 ms') })
+})
+
+test('of the description of an agent a model sees 200 characters', () => {
+  const task = { name: 'task', inputSchema: { properties: { subagent_type: {} } } }
+  const agents = { usable: [{ name: 'scout', manifest: { description: 'x'.repeat(201) } }] }
+  const [shown] = new DescribedTools(() => agents as never).of({ definitions: () => [task] } as never)
+  expect(shown!.inputSchema).toMatchObject({
+    properties: { subagent_type: { description: `scout: ${'x'.repeat(200)}` } },
+  })
+})
+
+test('changes are reported after two seconds although others follow', async () => {
+  const clock = new ManualClock()
+  let reported = 0
+  const watch = new ChangeWatch(clock, () => { reported++ })
+  for (let ms = 0; ms < 2_000; ms += 100) {
+    watch.changed()
+    expect(reported).toBe(0)
+    await clock.advance(100)
+  }
+  expect(reported).toBe(1)
 })

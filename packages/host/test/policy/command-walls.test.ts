@@ -4,6 +4,7 @@ import {
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
 import type { SessionOptions } from '../../src/index.ts'
+import { ManualClock } from '../twin/clock.ts'
 import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'
 
 const ALL: CommandWalls = { look: true, work: true, network: true, masks: 'mount' }
@@ -66,6 +67,16 @@ describe('the wall around a command', () => {
     expect(await run('look -x')).toEqual({
       verdict: 'output', key: undefined, wall: { wall: 'look' }, touches: undefined,
     })
+  })
+
+  test('is none if the walls cannot be tried in 30 seconds', async () => {
+    const clock = new ManualClock()
+    const { run, world } = await opened(ALL, {}, { clock })
+    world.sandbox.commandWalls = () => new Promise(() => {})
+    const ran = run('build')
+    // For explain, and for the call.
+    await clock.advance(60_000)
+    expect((await ran).wall).toEqual({ wall: 'open' })
   })
 
   test('is the next one for the last 256 lines that one stopped', async () => {

@@ -5,11 +5,12 @@ import { createWorld } from '../twin/world.ts'
 const FAILINGS: readonly [answer: () => unknown, message: string][] = [
   [() => { throw new Error('confused') }, 'failed: confused'],
   [() => ({ action: 'deny' }), 'gave no reason'],
+  [() => ({ action: 'maybe' }), 'returned an unknown answer'],
   [() => ({ action: 'change', arguments: () => {}, reason: 'tidier' }), 'returned arguments that are not JSON'],
   [() => ({ action: 'change', arguments: 5, reason: 'tidier' }), 'returned arguments that the tool does not accept'],
 ]
 
-test.each(FAILINGS)('a guard that denies without a reason is named', async (answer, message) => {
+test.each(FAILINGS)('a guard that denies without a reason, or answers something else, is named', async (answer, message) => {
   const { host } = createWorld()
   const guard = answer as CallCheck
   const textOf = async (options: Parameters<typeof host.openSession>[0]) => {

@@ -345,13 +345,6 @@ export const HOST: readonly Mutant[] = [
     test: 'packages/host/test/policy/command-safety/command-texts.test.ts',
   },
   {
-    what: 'MAX_LINE_CHARS: command lines are not made beyond it',
-    file: 'packages/host/src/policy/command-safety/command-safety.ts',
-    from: '    if (this.lineChars > MAX_LINE_CHARS) return\n',
-    to: '',
-    test: 'packages/host/test/policy/command-safety/command-texts.test.ts',
-  },
-  {
     what: 'WALL_MS: time to try the walls',
     file: 'packages/host/src/policy/command-walls.ts',
     from: 'await within({ clock, ms: WALL_MS, late, signal }, commandWalls)',
@@ -377,13 +370,13 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/policy/approvals/approval-ledger.ts',
     from: '+ KEPT_AFTER_END_MS < now()',
     to: '< 0',
-    test: 'packages/host/test/policy/approvals/approval-book.test.ts',
+    test: 'packages/host/test/policy/approvals/approval-terms.test.ts',
   },
   {
     what: 'CORRECTION_MS: an approval after the clock was set back',
-    file: 'packages/host/src/policy/approvals/approval.ts',
-    from: 'now < from || now >= until',
-    to: 'now >= until',
+    file: 'packages/host/src/policy/approvals/kept-approval.ts',
+    from: 'now < this.#endsAt && now >= this.#startsAt',
+    to: 'now < this.#endsAt',
     test: 'packages/host/test/policy/approvals/approval-terms.test.ts',
   },
   {
@@ -391,7 +384,7 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/policy/call-analysis.ts',
     from: 'clock.after(DERIVATION_MS, ',
     to: 'clock.after(1e9, ',
-    test: 'packages/host/test/policy/derived-key.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'DIFF_MS: time to make the diff of an approval',
@@ -454,14 +447,14 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/sessions/described-tools.ts',
     from: '.slice(0, DESCRIPTION_CHARS)',
     to: '',
-    test: 'packages/host/test/sessions/strategy.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'LONGEST_MS: changed files are reported although others follow',
     file: 'packages/host/src/extensions/reload/report.ts',
     from: 'Math.min(QUIET_MS, this.#since + LONGEST_MS - now)',
     to: 'QUIET_MS',
-    test: 'packages/host/test/extensions/reload/layers.test.ts',
+    test: 'packages/host/test/bounds.test.ts',
   },
   {
     what: 'REST_MS: an extension that keeps crashing rests',
@@ -559,7 +552,7 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/calls/authorize.ts',
     from: 'if (why !== undefined) {',
     to: 'if (why === null) {',
-    test: 'packages/host/test/policy/stage-permit.test.ts',
+    test: 'packages/host/test/policy/stage-gate.test.ts',
   },
   {
     what: 'A no to a call holds',
@@ -594,14 +587,14 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/policy/evaluate.ts',
     from: 'if (more.length > 0) return ceilingVerdict(more, source)',
     to: 'if (more.length < 0) return ceilingVerdict(more, source)',
-    test: 'packages/host/test/policy/call-analysis.test.ts',
+    test: 'packages/bulkhead/test/ceiling.test.ts',
   },
   {
     what: 'yolo answers only questions of the mode',
     file: 'packages/host/src/policy/evaluate.ts',
     from: 'answers: ({ ofMode }) => ofMode === true }',
     to: 'answers: () => true }',
-    test: 'packages/host/test/policy/evaluate.test.ts',
+    test: 'packages/host/test/policy/approvals/questions.test.ts',
   },
   {
     what: 'Plan mode denies what can change something',
@@ -615,7 +608,7 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/policy/plan-mode.ts',
     from: 'layer === \'bundled\' && extensionId === PLANNER',
     to: 'extensionId === PLANNER',
-    test: 'packages/host/test/sessions/session-memory.test.ts',
+    test: 'packages/bulkhead/test/plan-mode.test.ts',
   },
   {
     what: 'Declared secrets are removed from records',
@@ -681,13 +674,6 @@ export const HOST: readonly Mutant[] = [
     test: 'packages/host/test/policy/approvals/stored-approval.test.ts',
   },
   {
-    what: 'An approval that a person gives for once is not kept',
-    file: 'packages/host/src/calls/authorize.ts',
-    from: 'if (decision !== \'once\') for',
-    to: 'for',
-    test: 'packages/host/test/calls/authorize.test.ts',
-  },
-  {
     what: 'A budget denies the call beyond it',
     file: 'packages/host/src/model/budget.ts',
     from: 'if (this.#calls + 1 > callLimit) {',
@@ -734,13 +720,13 @@ export const HOST: readonly Mutant[] = [
     file: 'packages/host/src/extensions/registry/tool-entry.ts',
     from: 'const gatedByHost = !manifest.gated && ',
     to: 'const gatedByHost = manifest.gated && ',
-    test: 'packages/host/test/policy/powerless.test.ts',
+    test: 'packages/host/test/extensions/registry/registry.test.ts',
   },
   {
     what: 'What a nested call keeps for the session it does not reach',
     file: 'packages/host/src/policy/evaluate.ts',
     from: 'if (keepsForModel(tool.extension.descriptor)) {',
     to: 'if (callers.length < 0) {',
-    test: 'packages/host/test/sessions/session-memory.test.ts',
+    test: 'packages/bulkhead/test/neighbours.test.ts',
   },
 ]
