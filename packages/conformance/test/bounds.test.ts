@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { observeCalls } from '../src/calls.ts'
 import { generateArguments } from '../src/generate.ts'
 import { createRecorder } from '../src/recorder.ts'
+import { PACKAGE_REQUIREMENTS } from '../src/package.ts'
 import { OutOfTime, Patience } from '../src/patience.ts'
 import { verifyPort } from '../src/ports/verify.ts'
 import { callTool } from '../src/services.ts'
@@ -73,4 +74,9 @@ it('a tool that never answers is called twice', async () => {
   const made = calls.filter(({ error }) => !error?.message.startsWith('Not called'))
   expect(made).toHaveLength(2)
   expect(calls.length).toBeGreaterThan(10)
+})
+
+it.each([[214, undefined], [215, expect.stringMatching(/^the name is/)]])('a package name has %i characters', (length, fault) => {
+  const { check } = PACKAGE_REQUIREMENTS.find(({ id }) => id === 'package-name')!
+  expect(check({ packageJson: { name: 'x'.repeat(length) } } as never)).toEqual(fault)
 })

@@ -62,7 +62,7 @@ export const CONFORMANCE: readonly Mutant[] = [
     file: 'packages/conformance/src/package.ts',
     from: 'name.length <= NPM_NAME_CHARS',
     to: 'name.length <= Infinity',
-    test: 'packages/conformance/test/conform.test.ts',
+    test: 'packages/conformance/test/bounds.test.ts',
   },
   {
     what: 'MOST_TOOLS: tools of an extension that conforms',
