@@ -162,6 +162,8 @@ describe('the report', () => {
     })
     const passing = results.filter(({ id }) => id === 'fine' || id === 'sad')
     expect(reportOf({ extension, hostVersion: '1.2.3', seed: 7, results: passing }).summary.conforms).toBe(true)
+    const skipping = results.filter(({ ok }) => ok !== false)
+    expect(reportOf({ extension, hostVersion: '1.2.3', seed: 7, results: skipping }).summary.conforms).toBe(false)
   })
 
   it('shows the worst first, with evidence and cure, and no control characters', () => {

@@ -1,7 +1,8 @@
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Layer, ProjectTrust } from '@bulkhead/contract'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 
@@ -100,6 +101,20 @@ describe('a change is reported with its layer:', () => {
     expect(await watching.after(() => writeFileSync(join(home.projectRoot, 'tools/weather/index.js'), 'x')))
       .toEqual(['project'])
   })
+})
+
+test('a change is reported after two seconds although others follow', async () => {
+  using home = new HomeFixture()
+  const at = home.extension(home.globalRoot, 'weather')
+  using watching = new Watching(home)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  for (let ms = 0; ms < 2_200; ms += 80) {
+    appendFileSync(join(at, 'index.js'), ' ')
+    await pause(5)
+    vi.advanceTimersByTime(80)
+  }
+  expect(watching.seen.length).toBeGreaterThan(0)
 })
 
 describe('watches a replaced folder:', () => {
