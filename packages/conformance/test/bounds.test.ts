@@ -76,7 +76,9 @@ it('a tool that never answers is called twice', async () => {
   expect(calls.length).toBeGreaterThan(10)
 })
 
-it.each([[214, undefined], [215, expect.stringMatching(/^the name is/)]])('a package name has %i characters', (length, fault) => {
+it.each([
+  [214, undefined], [215, expect.stringMatching(/^the name is/)],
+])('a package name has %i characters', (length, fault) => {
   const { check } = PACKAGE_REQUIREMENTS.find(({ id }) => id === 'package-name')!
   expect(check({ packageJson: { name: 'x'.repeat(length) } } as never)).toEqual(fault)
 })

@@ -26,10 +26,13 @@ test('a configured deadline is an hour at most', async () => {
   expect(await called).toMatchObject({ error_text: expect.stringContaining('within 3600000 ms') })
 })
 
-test.each([[128, true], [129, false]])('the id of a child loop with %i characters is repeated: %s', async (length, isRepeated) => {
+test.each([
+  [128, true], [129, false],
+])('the id of a child loop with %i characters is repeated: %s', async (length, isRepeated) => {
   const loop = 'x'.repeat(length)
   const execute = () => ({ type: 'output', data: 1, metadata: { child_loop_id: loop } })
-  const session = await createWorld({ extensions: [{ tools: { echo: { execute } } }] }).host.openSession({ mode: 'yolo' })
+  const { host } = createWorld({ extensions: [{ tools: { echo: { execute } } }] })
+  const session = await host.openSession({ mode: 'yolo' })
   expect((await session.call(CALL)).metadata.child_loop_id).toBe(isRepeated ? loop : undefined)
 })
 
@@ -74,7 +77,8 @@ test('300 rules are compared with each other, and more are not', () => {
 test('forms of 1,024 records are kept', () => {
   const forms = new CallForms(createRedaction([]), false)
   const formOf = (index: number) => forms.formOf({
-    type: 'ToolInvocationSucceeded', at: '', sessionId: 's', callId: 'c', tool: `t${index}`, origin: null, durationMs: 1,
+    type: 'ToolInvocationSucceeded', at: '', sessionId: 's', callId: 'c', tool: `t${index}`, origin: null,
+    durationMs: 1,
   } as BulkheadEvent as never)
   const first = formOf(0)
   for (let index = 1; index < 1_024; index++) formOf(index)
@@ -85,7 +89,8 @@ test('forms of 1,024 records are kept', () => {
 
 test('an effect of 256 KiB is kept, and no longer one', async () => {
   const added: number[] = []
-  const changes = { add: async (_: object, content: Uint8Array) => void added.push(content.length) } as unknown as ChangeStore
+  const add = async (_: object, content: Uint8Array) => void added.push(content.length)
+  const changes = { add } as unknown as ChangeStore
   const record = (chars: number) =>
     recordEffect(changes, { callId: 'c', tool: 'send' } as never, { args: {}, result: 'x'.repeat(chars) })
   const around = '{"args":{},"result":""}'.length
@@ -133,7 +138,10 @@ test('a tool that repeats a use that is denied puts 100 records into the audit',
 
 test.each<readonly [string, number, (host: never) => Promise<string | undefined>, string | undefined]>([
   ['the diff', 2_000, (host) => approvalDiff(CALLED, { writes: [] } as never, host), undefined],
-  ['what undo does not record', 2_000, (host) => unrecordedCommands(CALLED, {} as never, host), 'its folders could not be counted in time'],
+  [
+    'what undo does not record', 2_000, (host) => unrecordedCommands(CALLED, {} as never, host),
+    'its folders could not be counted in time',
+  ],
 ])('a question waits only so long for %s', async (_, ms, ask, answer) => {
   const clock = new ManualClock()
   let found: unknown = 'none yet'
@@ -146,13 +154,15 @@ test.each<readonly [string, number, (host: never) => Promise<string | undefined>
   expect(found).toBe(answer)
 })
 const CALLED = {
-  tool: { grant: { fs: { write: [] } } }, session: { policy: { standing: () => ({ power: { shell: [{ cmd: 'git' }] } }) } },
+  tool: { grant: { fs: { write: [] } } },
+  session: { policy: { standing: () => ({ power: { shell: [{ cmd: 'git' }] } }) } },
 } as never
 
 test('a question waits a second for the number of files in a folder', async () => {
   const clock = new ManualClock()
   const reader: ArgumentsReader = () => ({
-    key: 'notes', subjects: [{ key: 'notes', place: { kind: 'folder' } }], touches: [], asks: [], denies: [],
+    key: 'notes', subjects: [{ key: 'notes', place: { kind: 'folder', path: '/work space/notes' } }],
+    touches: [], asks: [], denies: [],
   })
   const world = createWorld({
     clock, countFiles: NEVER, argumentsReaders: new Map([['echo', reader]]),
@@ -170,7 +180,8 @@ test('a question waits a second for the number of files in a folder', async () =
 test('a tool has a second to derive a key', async () => {
   const clock = new ManualClock()
   const tools = { echo: { gated: true, deriveApprovalKey: NEVER } }
-  const session = await createWorld({ clock, extensions: [{ tools }] }).host.openSession({ approver: new ScriptedApprover('once') })
+  const { host } = createWorld({ clock, extensions: [{ tools }] })
+  const session = await host.openSession({ approver: new ScriptedApprover('once') })
   const called = session.call(CALL)
   await clock.advance(1_000)
   expect(await called).toMatchObject({ error_text: expect.stringContaining('took longer than 1000 ms') })

@@ -68,7 +68,8 @@ test('4,096 records are written at once, and others together', () => {
   const redaction = createRedaction([])
   const trail = new AuditTrail({ store, redaction: () => redaction, keepArguments: false, failed: () => undefined })
   const send = (count: number) => {
-    for (let sent = 0; sent < count; sent++) trail.hear({ type: 'SuppressedError', source: 'test', message: '', at: '' })
+    const event = { type: 'SuppressedError', source: 'test', message: '', at: '' } as const
+    for (let sent = 0; sent < count; sent++) trail.hear({ ...event })
     return store.groups
   }
   expect([send(4_095), send(1), send(1)]).toEqual([0, 1, 1])

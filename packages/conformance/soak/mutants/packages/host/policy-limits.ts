@@ -1,0 +1,81 @@
+import type { Mutant } from '../../mutant.ts'
+
+export const HOST_POLICY_LIMITS: readonly Mutant[] = [
+  {
+    what: 'CALL_LIMITS.approvalKeyBytes: key that an argument makes',
+    file: 'packages/host/src/policy/call-analysis.ts',
+    from: 'if (Buffer.byteLength(text) <= CALL_LIMITS.approvalKeyBytes) return',
+    to: 'if (text) return',
+    test: 'packages/host/test/policy/call-analysis.test.ts',
+  },
+  {
+    what: 'CALL_LIMITS.subagentDepth: tools that call each other',
+    file: 'packages/host/src/policy/evaluate.ts',
+    from: 'if (callers.length > subagentDepth) {',
+    to: 'if (callers.length > 50) {',
+    test: 'packages/host/test/sessions/nested-calls.test.ts',
+  },
+  {
+    what: 'MOST_VALUES: values of an argument that names paths',
+    file: 'packages/host/src/policy/claims.ts',
+    from: '.slice(0, MOST_VALUES)',
+    to: '',
+    test: 'packages/host/test/bounds.test.ts',
+  },
+  {
+    what: 'MAX_NAME_CHARS: name of the person who answers',
+    file: 'packages/host/src/policy/interaction/interactors.ts',
+    from: 'by: by.slice(0, MAX_NAME_CHARS)',
+    to: 'by',
+    test: 'packages/host/test/policy/interaction/answers.test.ts',
+  },
+  {
+    what: 'MAX_LINE_CHARS: command lines that arguments may make',
+    file: 'packages/host/src/policy/command-safety/command-safety.ts',
+    from: 'return found.lineChars > MAX_LINE_CHARS ? undefined : found.texts',
+    to: 'return found.texts',
+    test: 'packages/host/test/policy/command-safety/command-texts.test.ts',
+  },
+  {
+    what: 'WALL_MS: time to try the walls',
+    file: 'packages/host/src/policy/command-walls.ts',
+    from: 'await within({ clock, ms: WALL_MS, late, signal }, commandWalls)',
+    to: 'await commandWalls(signal)',
+    test: 'packages/host/test/policy/command-walls.test.ts',
+  },
+  {
+    what: 'MOST_LINES: lines whose wall is remembered',
+    file: 'packages/host/src/policy/command-walls.ts',
+    from: 'if (lines.size > MOST_LINES) ',
+    to: 'if (MOST_LINES < 0) ',
+    test: 'packages/host/test/policy/command-walls.test.ts',
+  },
+  {
+    what: 'MOST_ANSWERS: answers of one approval',
+    file: 'packages/host/src/policy/approvals/session-approvals.ts',
+    from: '.slice(-MOST_ANSWERS)',
+    to: '',
+    test: 'packages/host/test/bounds.test.ts',
+  },
+  {
+    what: 'KEPT_AFTER_END_MS: approvals that ended are removed',
+    file: 'packages/host/src/policy/approvals/approval-ledger.ts',
+    from: '+ KEPT_AFTER_END_MS < now()',
+    to: '< 0',
+    test: 'packages/host/test/policy/approvals/approval-terms.test.ts',
+  },
+  {
+    what: 'CORRECTION_MS: an approval after the clock was set back',
+    file: 'packages/host/src/policy/approvals/kept-approval.ts',
+    from: 'now < this.#endsAt && now >= this.#startsAt',
+    to: 'now < this.#endsAt',
+    test: 'packages/host/test/policy/approvals/approval-terms.test.ts',
+  },
+  {
+    what: 'DERIVATION_MS: time to derive an approval key',
+    file: 'packages/host/src/policy/call-analysis.ts',
+    from: 'clock.after(DERIVATION_MS, ',
+    to: 'clock.after(1e9, ',
+    test: 'packages/host/test/bounds.test.ts',
+  },
+]
