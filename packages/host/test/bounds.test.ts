@@ -155,7 +155,7 @@ test.each<readonly [string, number, (host: never) => Promise<string | undefined>
 })
 const CALLED = {
   tool: { grant: { fs: { write: [] } } },
-  session: { policy: { standing: () => ({ power: { shell: [{ cmd: 'git' }] } }) } },
+  session: { policy: { forTool: () => ({ power: { shell: [{ cmd: 'git' }] } }) } },
 } as never
 
 test('a question waits a second for the number of files in a folder', async () => {
