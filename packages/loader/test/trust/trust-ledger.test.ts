@@ -93,6 +93,7 @@ describe('a changed project needs a new decision', () => {
       rmSync(home.extensionAt, { recursive: true })
       home.extension(home.projectRoot, 'storms', manifestOf())
     }],
+    ['an agent', (home) => void home.write(join(home.projectRoot, 'agents/scout.json'), { name: 'scout' })],
     ['a link', (home) => symlinkSync('/etc/passwd', join(home.extensionAt, 'passwd'))],
   ]
 

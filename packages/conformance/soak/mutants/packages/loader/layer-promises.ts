@@ -62,7 +62,7 @@ export const LOADER_LAYER_PROMISES: readonly Mutant[] = [
     file: 'packages/loader/src/trust/project-layer.ts',
     from: '    ...partsOf(readAgents(\'project\', project.root, limits)),\n',
     to: '',
-    test: 'packages/bulkhead/test/agents/named-agents.test.ts',
+    test: 'packages/loader/test/trust/trust-ledger.test.ts',
   },
   {
     what: 'A project layer that is a link is not read',
