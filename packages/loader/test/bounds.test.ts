@@ -5,10 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import type { ExtensionModule, Manifest } from '@bulkhead/contract'
 import { manifestSchema } from '@bulkhead/contract/validation'
+import { PoolError, WorkPool } from '@bulkhead/kit/pool'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { readIndexFile } from '../src/cache/package-index.ts'
 import { validateConfig } from '../src/config/config-file.ts'
 import { compareIntegrity } from '../src/files/integrity.ts'
+import { readTarballApart } from '../src/files/tarball-pool.ts'
 import { fetchBytes } from '../src/install/bounded-fetch.ts'
 import { Registry } from '../src/install/registry.ts'
 import { createLoader } from '../src/load/loader.ts'
@@ -18,6 +20,7 @@ import { isSourceFolder } from '../src/pack/source.ts'
 import { findGaps } from '../src/schema/schema-cover.ts'
 import { WorkerSchemaChecker } from '../src/schema/schema-checker.ts'
 import { rootPlace } from '../src/schema/schema-facts.ts'
+import { verifyApart } from '../src/signature/signature-pool.ts'
 import { readProjectNpmrc } from '../src/trust/project-layer.ts'
 import { readTrustFile } from '../src/trust/trust-file.ts'
 import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
@@ -249,4 +252,19 @@ test('500 skills of a layer are read', async () => {
   const { skills, diagnostics } = await home.load({ skills: { readHead } })
   expect([skills?.length, diagnostics.length]).toEqual([500, 1])
   expect(diagnostics[0]!.message).toContain('is read without 1 skills in it')
+})
+
+test('of a skill the first 16 KiB are read for its head', async () => {
+  using home = new HomeFixture()
+  home.write(join(home.globalRoot, 'skills/long/SKILL.md'), 'x'.repeat(16 * 1024 + 1))
+  const readHead = async (text: string, name: string) => ({ name, description: `It has ${text.length} characters.` })
+  expect((await home.load({ skills: { readHead } })).skills).toMatchObject([{ description: 'It has 16384 characters.' }])
+})
+
+test('a thread has a minute for a tarball, and 30 seconds for a signature', async () => {
+  const run = vi.spyOn(WorkPool.prototype, 'run').mockRejectedValue(new PoolError('deadline', 'it took too long'))
+  onTestFinished(() => run.mockRestore())
+  expect(await readTarballApart({ bytes: new Uint8Array(), limits: LOADER_LIMITS })).toMatchObject({ ok: false })
+  expect(await verifyApart({ kind: 'package', request: {} })).toMatchObject({ ok: false })
+  expect(run.mock.calls.map(([, { deadlineMs }]) => deadlineMs)).toEqual([60_000, 30_000])
 })

@@ -155,4 +155,11 @@ export const LOADER_LAYER_LIMITS: readonly Mutant[] = [
     to: '?? 0) < 0)',
     test: 'packages/loader/test/signature/tampering.test.ts',
   },
+  {
+    what: 'VERIFY_MS: time of a thread to verify a signature',
+    file: 'packages/loader/src/signature/signature-pool.ts',
+    from: '{ deadlineMs: VERIFY_MS }',
+    to: '{ deadlineMs: 1e9 }',
+    test: 'packages/loader/test/bounds.test.ts',
+  },
 ]

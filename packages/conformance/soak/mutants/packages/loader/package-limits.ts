@@ -197,4 +197,18 @@ export const LOADER_PACKAGE_LIMITS: readonly Mutant[] = [
     to: '{ maxBytes: Infinity }',
     test: 'packages/loader/test/pack/bundled-files.test.ts',
   },
+  {
+    what: 'READ_MS: time of a thread to read a tarball',
+    file: 'packages/loader/src/files/tarball-pool.ts',
+    from: '{ deadlineMs: READ_MS }',
+    to: '{ deadlineMs: 1e9 }',
+    test: 'packages/loader/test/bounds.test.ts',
+  },
+  {
+    what: 'HEAD_BYTES: what is read of a skill for its head',
+    file: 'packages/loader/src/discover/skills.ts',
+    from: 'written.subarray(0, HEAD_BYTES)',
+    to: 'written',
+    test: 'packages/loader/test/bounds.test.ts',
+  },
 ]
