@@ -183,4 +183,25 @@ export const HOST_CALL_PROMISES: readonly Mutant[] = [
     to: 'if (!this.#over) {\n',
     test: 'packages/host/test/model/deadline.test.ts',
   },
+  {
+    what: 'An extension that breaks while it is changed keeps running',
+    file: 'packages/host/src/extensions/reload/plan.ts',
+    from: 'return diagnostic ? { kind: \'broken\', old, diagnostic } : { kind: \'removed\', old }',
+    to: 'return { kind: \'removed\', old }',
+    test: 'packages/host/test/extensions/reload/reloader.test.ts',
+  },
+  {
+    what: 'A question shows arguments without hidden characters',
+    file: 'packages/host/src/calls/approval-request.ts',
+    from: 'argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true })',
+    to: 'argumentsText: JSON.stringify(args, null, 2)',
+    test: 'packages/host/test/calls/approval-request.test.ts',
+  },
+  {
+    what: 'A question names the chain of callers',
+    file: 'packages/host/src/calls/approval-request.ts',
+    from: '...(callers.length > 0 && {',
+    to: '...(callers.length < 0 && {',
+    test: 'packages/host/test/sessions/nested-calls.test.ts',
+  },
 ]

@@ -120,4 +120,25 @@ export const HOST_POLICY_PROMISES: readonly Mutant[] = [
     to: 'const more = beyond(configured, power)\n    if (more.length < 0)',
     test: 'packages/bulkhead/test/ceiling.test.ts',
   },
+  {
+    what: 'Calls of a program are those of the session',
+    file: 'packages/host/src/policy/evaluate.ts',
+    from: 'if (!parent || parent.isProgram) return undefined',
+    to: 'if (!parent) return undefined',
+    test: 'packages/host/test/sessions/program-calls.test.ts',
+  },
+  {
+    what: 'The words of a list are checked together as a command',
+    file: 'packages/host/src/policy/command-safety/command-safety.ts',
+    from: '      if (words.length > 1) this.texts.add(words.join(\' \'))\n',
+    to: '',
+    test: 'packages/host/test/policy/command-safety/command-texts.test.ts',
+  },
+  {
+    what: 'A program is checked with the list of its arguments',
+    file: 'packages/host/src/policy/command-safety/command-safety.ts',
+    from: '      this.#addLines(members)\n',
+    to: '',
+    test: 'packages/host/test/policy/command-safety/command-texts.test.ts',
+  },
 ]

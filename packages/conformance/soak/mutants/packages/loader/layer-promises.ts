@@ -190,4 +190,11 @@ export const LOADER_LAYER_PROMISES: readonly Mutant[] = [
     to: 'if (file.patterns === undefined) return undefined',
     test: 'packages/loader/test/ignore-files.test.ts',
   },
+  {
+    what: 'Nothing of a declined project is read',
+    file: 'packages/loader/src/load/loader.ts',
+    from: 'loadLayers(request, settings, tools, null, fault)).report, ',
+    to: 'loadLayers(request, settings, tools, { workspace, root: layer.folder }, fault)).report, ',
+    test: 'packages/loader/test/trust/project-trust.test.ts',
+  },
 ]
