@@ -7,7 +7,8 @@ const CALL = { kind: 'valid', tool: { name: 'look' }, args: {}, progress: [], up
 
 /** What this call breaks of a requirement. */
 const faultOf = (wanted: string, call: object, facts: object = {}) =>
-  OUTPUT_REQUIREMENTS.find(({ id }) => id === wanted)!.check({ calls: [{ ...CALL, ...call }], workspace: '/work', log: [], hidden: [], ...facts } as never)
+  OUTPUT_REQUIREMENTS.find(({ id }) => id === wanted)!
+    .check({ calls: [{ ...CALL, ...call }], workspace: '/work', log: [], hidden: [], ...facts } as never)
 const pathsIn = (value: string) => faultOf('output-paths', { value })
 const failed = (message: string) => ({ error: { code: 'ToolExecutionFailed', class: 'ToolPermanent', message } })
 

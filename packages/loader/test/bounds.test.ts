@@ -258,7 +258,8 @@ test('of a skill the first 16 KiB are read for its head', async () => {
   using home = new HomeFixture()
   home.write(join(home.globalRoot, 'skills/long/SKILL.md'), 'x'.repeat(16 * 1024 + 1))
   const readHead = async (text: string, name: string) => ({ name, description: `It has ${text.length} characters.` })
-  expect((await home.load({ skills: { readHead } })).skills).toMatchObject([{ description: 'It has 16384 characters.' }])
+  const { skills } = await home.load({ skills: { readHead } })
+  expect(skills).toMatchObject([{ description: 'It has 16384 characters.' }])
 })
 
 test('a thread has a minute for a tarball, and 30 seconds for a signature', async () => {

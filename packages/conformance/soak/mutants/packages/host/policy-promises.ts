@@ -48,7 +48,7 @@ export const HOST_POLICY_PROMISES: readonly Mutant[] = [
     file: 'packages/host/src/policy/plan-mode.ts',
     from: 'layer === \'bundled\' && extensionId === PLANNER',
     to: 'extensionId === PLANNER',
-    test: 'packages/bulkhead/test/plan-mode.test.ts',
+    test: 'packages/host/test/policy/plan-mode.test.ts',
   },
   {
     what: 'A paused call is continued by its principal only',
