@@ -52,11 +52,12 @@ test('a host that closes gives calls five seconds', async () => {
   void (await world.host.openSession({ mode: 'yolo' })).call(CALL)
   await flush()
   let isClosed = false
-  const closed = world.host.close().then(() => { isClosed = true })
+  void world.host.close().then(() => { isClosed = true })
   await clock.advance(4_999)
   expect(isClosed).toBe(false)
-  await clock.advance(30_000)
-  await closed
+  // The call has its own deadline after 30 seconds.
+  await clock.advance(10_000)
+  expect(isClosed).toBe(true)
 })
 
 test('a large value is checked within a second', () => {

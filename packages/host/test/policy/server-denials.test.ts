@@ -1,6 +1,7 @@
 import type { LayerConfig, Rule } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { deniedToServer } from '../../src/policy/server-denials.ts'
+import { agreeable, createWorld, sketchExtension, verdictOf } from '../twin/world.ts'
 
 const rule = (permission: string, pattern: string, action: Rule['action']): Rule => ({ permission, pattern, action })
 
@@ -40,4 +41,16 @@ describe('a local server', () => {
   it('does not see files because a project allows what the user denies', () => {
     expect(maySee('src/a.ts', [rule('*', '*', 'deny')], [rule('mcp:ship:echo', '*', 'allow')])).toBe(false)
   })
+})
+
+it.each([
+  [['a.example', 'b.example'], 'output'], [['a.example'], 'CapabilityDenied'],
+])('under a ceiling of %j, the outcome of a server that reaches two hosts is %s', async (hosts, verdict) => {
+  const { host, sandbox } = createWorld()
+  const requires = { net: { hosts: ['a.example', 'b.example'] } }
+  const { descriptor, module } = sketchExtension({ id: 'ship', inline: true, tools: { ship_go: { requires } } })
+  sandbox.add('global/ship/1.0.0', module)
+  await host.register([{ ...descriptor, server: { kind: 'mcp', name: 'ship', address: 'a', tools: new Map() } }])
+  const session = await host.openSession({ ...agreeable, ceiling: { net: { hosts } } })
+  expect(verdictOf(await session.call({ id: 'c', name: 'ship_go', arguments: {} }))).toBe(verdict)
 })

@@ -188,7 +188,7 @@ export const HOST_CALL_PROMISES: readonly Mutant[] = [
     file: 'packages/host/src/extensions/reload/plan.ts',
     from: 'return diagnostic ? { kind: \'broken\', old, diagnostic } : { kind: \'removed\', old }',
     to: 'return { kind: \'removed\', old }',
-    test: 'packages/host/test/extensions/reload/reloader.test.ts',
+    test: 'packages/bulkhead/test/reload.test.ts',
   },
   {
     what: 'A question shows arguments without hidden characters',
@@ -202,6 +202,6 @@ export const HOST_CALL_PROMISES: readonly Mutant[] = [
     file: 'packages/host/src/calls/approval-request.ts',
     from: '...(callers.length > 0 && {',
     to: '...(callers.length < 0 && {',
-    test: 'packages/host/test/sessions/nested-calls.test.ts',
+    test: 'packages/host/test/sessions/nested-power.test.ts',
   },
 ]

@@ -118,7 +118,7 @@ export const HOST_POLICY_PROMISES: readonly Mutant[] = [
     file: 'packages/host/src/policy/session-policy.ts',
     from: 'const more = beyond(configured, power)\n    if (more.length > 0)',
     to: 'const more = beyond(configured, power)\n    if (more.length < 0)',
-    test: 'packages/bulkhead/test/ceiling.test.ts',
+    test: 'packages/host/test/policy/server-denials.test.ts',
   },
   {
     what: 'Calls of a program are those of the session',
