@@ -188,7 +188,7 @@ export const HOST_CALL_PROMISES: readonly Mutant[] = [
     file: 'packages/host/src/extensions/reload/plan.ts',
     from: 'return diagnostic ? { kind: \'broken\', old, diagnostic } : { kind: \'removed\', old }',
     to: 'return { kind: \'removed\', old }',
-    test: 'packages/bulkhead/test/reload.test.ts',
+    test: 'packages/host/test/extensions/reload/layers.test.ts',
   },
   {
     what: 'A question shows arguments without hidden characters',
