@@ -24,7 +24,9 @@ export interface LoopbackModel {
 export async function loopbackModel(): Promise<LoopbackModel> {
   const steps: Said[] = []
   const requests: Body[] = []
-  const server = createServer((request, response) => void answer(request, response).catch((error) => response.destroy(error)))
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error) => response.destroy(error))
+  })
   const next = (body: Body): Said => {
     // Agents make requests of their own, for example for the title of a conversation. They offer no tools.
     if (!Array.isArray(body['tools']) || body['tools'].length === 0) return 'ok'
@@ -43,7 +45,8 @@ export async function loopbackModel(): Promise<LoopbackModel> {
     if (body['stream'] !== true) return void response.writeHead(200, JSON_TYPE).end(JSON.stringify(whole))
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const event of api.events(whole)) {
-      response.write(`${event['type'] === undefined ? '' : `event: ${event['type']}\n`}data: ${JSON.stringify(event)}\n\n`)
+      const head = event['type'] === undefined ? '' : `event: ${event['type']}\n`
+      response.write(`${head}data: ${JSON.stringify(event)}\n\n`)
     }
     response.end(pathname.endsWith('completions') ? 'data: [DONE]\n\n' : '')
   }
@@ -132,7 +135,8 @@ const MESSAGES: Api = {
     yield { type: 'message_start', message: { ...message, content: [], stop_reason: null } }
     for (const [index, block] of (content as Body[]).entries()) {
       const isText = block['type'] === 'text'
-      yield { type: 'content_block_start', index, content_block: { ...block, ...(isText ? { text: '' } : { input: {} }) } }
+      const content_block = { ...block, ...(isText ? { text: '' } : { input: {} }) }
+      yield { type: 'content_block_start', index, content_block }
       const delta = isText ? { type: 'text_delta', text: block['text'] }
         : { type: 'input_json_delta', partial_json: JSON.stringify(block['input']) }
       yield { type: 'content_block_delta', index, delta }

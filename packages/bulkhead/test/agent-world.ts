@@ -12,8 +12,11 @@ const CODE = `export default { tools: {
     if (wait) await new Promise((resolve) => runtime.signal.addEventListener('abort', resolve))
     return { steps: 2 }
   } },
-  picture: { execute: () => ({ content: [{ type: 'text', text: 'a dot' }, { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' }] }) },
-  outer: { execute: async (_, runtime) => (await runtime.tools.call('write', { path: 'inner.txt', content: 'x' })).error_text },
+  picture: { execute: () => ({
+    content: [{ type: 'text', text: 'a dot' }, { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' }],
+  }) },
+  outer: { execute: async (_, { tools }) =>
+    (await tools.call('write', { path: 'inner.txt', content: 'x' })).error_text },
 } }`
 
 /** A host with the bundled tools and three that report progress, return an image and call another tool. */

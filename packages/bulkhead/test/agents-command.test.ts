@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
+import { joined } from './joined.ts'
 
 let folder: string
 beforeEach(() => {
@@ -98,5 +99,8 @@ it('doctor reports an agent that cannot be used', async () => {
   writeFileSync(join(folder, 'home/.bulkhead/agents/older.json'), JSON.stringify({ name: 'older', requires: {} }))
   const { stdout } = await inside(['doctor'], folder)
   expect(stdout).toMatch(/AgentInvalid: \/tols is not a known key/)
-  expect(stdout).toMatch(/warning .*AgentInvalid: `requires` of the agent "older" limits its session, because .*older\.json at \/requires\)\n +cure: Rename it to `ceiling`\./)
+  expect(stdout).toMatch(joined(
+    /warning .*AgentInvalid: `requires` of the agent "older" limits its session, because .*older\.json at /,
+    /\/requires\)\n +cure: Rename it to `ceiling`\./,
+  ))
 })

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore, type Approval } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
+import { joined } from './joined.ts'
 
 let folder: string
 beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-approvals-'))) })
@@ -37,7 +38,10 @@ it('lists approvals by project and tool, as a table and as JSON', async () => {
   const { code, stdout } = await inside(['approvals', 'list'], folder)
   expect(code).toBe(0)
   expect(stdout).toMatch(/^ID +STATUS +TOOL +EXTENSION +GIVEN +BY +EXPIRES +USES +LAST USED +KEY\n/)
-  expect(stdout).toMatch(/^[0-9a-f]{12} +standing +write +bundled write@1\.0\.0 +\d{4}-\d\d-\d\d \d\d:\d\dZ +Ada\\u\{1b\}\[2J +\S+ \S+ +0 +- +docs\/a\.txt$/m)
+  expect(stdout).toMatch(joined(
+    /^[0-9a-f]{12} +standing +write +bundled write@1\.0\.0 +\d{4}-\d\d-\d\d \d\d:\d\dZ +Ada\\u\{1b\}\[2J +\S+ /,
+    /\S+ +0 +- +docs\/a\.txt$/m,
+  ))
   expect((await listed()).map(({ approvalKey }) => approvalKey).toSorted()).toEqual(['docs/a.txt', 'src/a.txt'])
   expect(await listed(['--project', 'other'])).toMatchObject([
     { approvalKey: 'lib/a.txt', workspace: join(folder, 'other') },

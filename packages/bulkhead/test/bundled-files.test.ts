@@ -184,7 +184,8 @@ const listed = (...names: string[]) =>
 describe('what is bundled', () => {
   beforeEach(() => {
     inFolder({
-      'index.ts': `import x from '@own/words.json'\nimport text from './note.txt'\nimport dep from 'dep'\n${TOOL.replace('=> x', '=> [x, text, dep]')}`,
+      'index.ts': `import x from '@own/words.json'\nimport text from './note.txt'\n`
+        + `import dep from 'dep'\n${TOOL.replace('=> x', '=> [x, text, dep]')}`,
       'src/words.json': '["owl"]', 'note.txt': 'a note', 'package.json': { name: 'taker', version: '1.0.0' },
       'tsconfig.json': { extends: './tsconfig.base.json' },
       'tsconfig.base.json': '/* For all. */ { "compilerOptions": { "paths": { "@own/*": ["./src/*"], }, }, }',
@@ -214,15 +215,17 @@ describe('what is bundled', () => {
     }
   })
 
-  it('is dropped from the dependencies of the packed package.json, and everything else stays as it is written', async () => {
+  it('is removed from the dependencies of the packed package.json, and nothing else changes', async () => {
     inFolder({
-      'index.ts': `import a from 'dep'\nimport b from '@acme/dep'\nimport c from 'renamed'\n${TOOL.replace('=> x', '=> [a, b, c]')}`,
+      'index.ts': `import a from 'dep'\nimport b from '@acme/dep'\n`
+        + `import c from 'renamed'\n${TOOL.replace('=> x', '=> [a, b, c]')}`,
       'node_modules/dep/index.js': `module.exports = require('below')`,
       'node_modules/below/index.js': 'module.exports = 1', 'node_modules/@acme/dep/index.js': 'export default 2',
       'more.js': 'import "other"', 'node_modules/unused/index.js': '',
       'node_modules/.store/node_modules/own-name/index.js': 'export default 3',
       'package.json':
-        '{ "name":  "taker", "version": "1.0.0", "dependencies": { "dep": "^1", "other": "^1", "unused": "^1",\n "renamed": "npm:own-name@^1" }, "optionalDependencies": { "@acme/dep": "^2" } }',
+        '{ "name":  "taker", "version": "1.0.0", "dependencies": { "dep": "^1", "other": "^1", "unused": "^1",\n'
+        + ' "renamed": "npm:own-name@^1" }, "optionalDependencies": { "@acme/dep": "^2" } }',
     })
     link('work/taker/node_modules/renamed', '.store/node_modules/own-name')
     expect(await pack()).toMatchObject({ code: 0, stderr: '' })

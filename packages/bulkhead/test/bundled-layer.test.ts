@@ -12,6 +12,7 @@ import { readTools } from '../../tools-bundled/scripts/generated-files.ts'
 import { createHost, type CreateHostOptions, type Session } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
+import { joined } from './joined.ts'
 
 let folder: string
 const closing: (() => Promise<unknown>)[] = []
@@ -49,7 +50,7 @@ describe('the tools that ship with the host', () => {
     )
   })
 
-  it('give way to a tool with the same name, which is judged by what it declares, unless the name is locked', async () => {
+  it('give way to a tool of the same name and what it declares, unless the name is locked', async () => {
     const home = join(folder, 'home')
     const tools = [{ name: 'git', requires: { shell: [{ cmd: 'true' }] }, gated: true }]
     writeExtension(home, { id: 'vcs', tools }, 'export default { tools: { git: { execute: () => 1 } } }')
@@ -81,7 +82,10 @@ describe('the tools that ship with the host', () => {
     })
     expect(data(await call(session, 'glob', { pattern: 'src/**' }))).toEqual({ paths: ['src/a.ts'], total: 1 })
     expect(data(await call(session, 'read', { path: 'src/a.ts' }))).toMatchObject({ content: 'let a = 2\n' })
-    const patch = '*** Begin Patch\n*** Update File: src/a.ts\n@@\n-let a = 2\n+let a = 3\n*** Add File: lib/b.ts\n+let b\n*** End Patch'
+    const patch = [
+      '*** Begin Patch', '*** Update File: src/a.ts', '@@', '-let a = 2', '+let a = 3',
+      '*** Add File: lib/b.ts', '+let b', '*** End Patch',
+    ].join('\n')
     const { reverse } = data(await call(session, 'apply_patch', { patch }))
     expect(data(await call(session, 'list', { path: 'lib' }))).toEqual({
       path: 'lib', entries: [{ path: 'b.ts', kind: 'file', size: 6 }],
@@ -110,12 +114,16 @@ describe('the tools that ship with the host', () => {
       .toEqual(['CapabilityDenied', 'The call of "read" was refused: "read" may not read /etc/passwd. '
         + 'Use a path inside the workspace that is not in a folder of the host.'])
     expect(await errorOf(session, 'web_fetch', { url: 'http://localhost/' })).toEqual(['CapabilityDenied',
-      'The host localhost:80 has an address that is not public (loopback). Use a public host, or ask the operator to allow this address with its port.'])
+      'The host localhost:80 has an address that is not public (loopback). '
+        + 'Use a public host, or ask the operator to allow this address with its port.'])
     const narrow = await host.openSession({ mode: 'yolo', ceiling: { fs: { read: ['{workspace}/**'] } } })
     expect(await errorOf(narrow, 'write', { path: 'x', content: '' })).toEqual([
       'CapabilityDenied',
       expect.stringMatching(
-        /beyond the ceiling of the session: write .*\. Call a tool that can do less, or ask the operator to raise the ceiling\.$/,
+        joined(
+          /beyond the ceiling of the session: write .*\. Call a tool that can do less, or ask the operator to /,
+          /raise the ceiling\.$/,
+        ),
       ),
     ])
   })

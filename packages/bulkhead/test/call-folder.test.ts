@@ -20,7 +20,8 @@ beforeAll(() => {
   rmSync(join(folder, 'work/tools/echo/index.js'))
   writeFileSync(join(folder, 'work/tools/echo/index.ts'), `
     const read = async (path: string, runtime: any): Promise<string> => runtime.fs.readText(path)
-    export default { tools: { echo: { execute: ({ path }: { path?: string }, runtime: any) => path ? read(path, runtime) : 'built' } } }`)
+    const execute = ({ path }: { path?: string }, runtime: any) => path ? read(path, runtime) : 'built'
+    export default { tools: { echo: { execute } } }`)
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 

@@ -20,7 +20,8 @@ it('bulkhead call starts a process for its tool, and none for a next one', needs
   mkdirSync(home, { recursive: true })
   shareVerified(home)
   // As long as a host waits before it starts a spare, and longer.
-  const code = 'export default { tools: { rest: { execute: () => new Promise((resolve) => setTimeout(resolve, 500, "rested")) } } }'
+  const code = `const execute = () => new Promise((resolve) => setTimeout(resolve, 500, 'rested'))
+    export default { tools: { rest: { execute } } }`
   writeExtension(home, { id: 'rest', tools: [{ name: 'rest' }] }, code)
   const env = {
     PATH: process.env['PATH'], HOME: join(folder, 'home'), XDG_CACHE_HOME: CACHE, STARTS: join(folder, 'starts'),

@@ -12,6 +12,7 @@ import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { createHost, type CreateHostOptions, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
+import { joined } from './joined.ts'
 
 let folder: string
 let places: readonly string[]
@@ -124,7 +125,10 @@ describe('a ceiling', () => {
       ['explain', 'web_fetch', '--args', '{"url":"https://evil.example/"}'], folder,
     )
     expect(explained).toMatch(/^web_fetch would be denied \(CapabilityDenied\)/)
-    expect(explained).toMatch(/capability +deny +policy\.ceiling of \S+config\.json +it may reach beyond the policy\.ceiling of \S+config\.json: reach evil\.example:443/)
+    expect(explained).toMatch(joined(
+      /capability +deny +policy\.ceiling of \S+config\.json +it may reach beyond the policy\.ceiling of /,
+      /\S+config\.json: reach evil\.example:443/,
+    ))
     const { stdout: other } = await inside(
       ['explain', 'web_fetch', '--mode', 'yolo', '--args', '{"url":"https://docs.example.com/"}'], folder,
     )

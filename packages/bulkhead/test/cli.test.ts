@@ -9,6 +9,7 @@ import { COMMANDS } from '../src/cli/main.ts'
 import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
 import { useThreads, writeExtension } from './extension-folder.ts'
+import { joined } from './joined.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-cli-')) })
@@ -73,7 +74,10 @@ describe('bulkhead tools', () => {
       powers: unknown[]
     }
     expect(powers).toContainEqual({ may: 'uses the secret GREET_TOKEN for api.example.com', tools: ['greet', 'part'] })
-    expect((await inside(['tools'], folder)).stdout).toMatch(/^greet .* reaches api\.example\.com, reads the variable GREETING, uses the secret GREET_TOKEN for api\.example\.com$/m)
+    expect((await inside(['tools'], folder)).stdout).toMatch(joined(
+      /^greet .* reaches api\.example\.com, reads the variable GREETING, uses the secret GREET_TOKEN for /,
+      /api\.example\.com$/m,
+    ))
   })
 
   it('reports disabled extensions with stage and fix', async () => {

@@ -61,9 +61,14 @@ describe('a program of code_mode cannot', () => {
     expect(
       valueOf(
         await run(`
-      const tried = ['write', 'bash', 'task', 'code_exec', 'code_mode', '__proto__', 'constructor', 'read', 'READ', 'read\\u0000', '', '../read', 'x'.repeat(1e5)]
+      const tried = [
+        'write', 'bash', 'task', 'code_exec', 'code_mode', '__proto__', 'constructor', 'read', 'READ',
+        'read\\u0000', '', '../read', 'x'.repeat(1e5),
+      ]
       const codes = []
-      for (const name of tried) codes.push(await tools[name]({ path: 'a.txt' }).then(() => 'output', ({ code }) => code))
+      for (const name of tried) {
+        codes.push(await tools[name]({ path: 'a.txt' }).then(() => 'output', ({ code }) => code))
+      }
       return codes
     `),
       ),
@@ -74,13 +79,14 @@ describe('a program of code_mode cannot', () => {
     expect(events.filter(({ type }) => type === 'ToolInvocationStarted')).toHaveLength(1)
   })
 
-  it('choose the id of a call, pollute prototypes of the host, or reach more of its runtime than calls of tools', async () => {
+  it('choose the id of a call, pollute prototypes of the host, or use its runtime except to call tools', async () => {
     expect(valueOf(await run(`
       await tools.echo({ id: 'x', callId: 'y', sessionId: 'z', program: 'w', parent: null })
       const hostile = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}')
       for (const args of [hostile, { nested: [hostile] }]) await tools.echo(args).catch(() => undefined)
       const { default: runner } = await import('./index.js')
-      const forged = await runner.tools.program.execute({ callsTools: true }, { tools: { call: () => { throw new Error('no more') } } })
+      const call = () => { throw new Error('no more') }
+      const forged = await runner.tools.program.execute({ callsTools: true }, { tools: { call } })
       const names = Object.values({ tools, catalog, globalThis }).flatMap((value) => Reflect.ownKeys(value).map(String))
       const found = names.filter((name) => ['runtime', 'fs', 'net', 'shell', 'session', 'callBroker'].includes(name))
       return [forged.fault.message, found, typeof tools.then, Object.isFrozen(catalog)]
@@ -134,7 +140,8 @@ describe('a program of code_mode cannot', () => {
       ['SessionCancelled', 'ApprovalDenied', 'HostClosed', 'ResourceBusy', 'CompartmentGone', 'ExecutionTimeout'],
     )) {
       const outcome = await run(
-        `throw Object.assign(new Error('x'), { code: ${JSON.stringify(code)}, class: 'Cancellation', retryable: true, terminal: true })`,
+        `const claimed = { class: 'Cancellation', retryable: true, terminal: true }
+        throw Object.assign(new Error('x'), { code: ${JSON.stringify(code)}, ...claimed })`,
       )
       expect(outcome).toMatchObject({
         error: { code: 'ProgramFailed', class: 'ToolTerminal', retryable: false }, completion: { needsFollowup: true },

@@ -167,7 +167,11 @@ describe('code_mode', () => {
           session,
           `
       const failed = []
-      for (const call of [() => tools.read({ path: 'none' }), () => tools.write({ path: 'x', content: '' }), () => tools.reed({}), () => tools.read(1), () => tools.code_mode({ code: '' })]) {
+      const calls = [
+        () => tools.read({ path: 'none' }), () => tools.write({ path: 'x', content: '' }), () => tools.reed({}),
+        () => tools.read(1), () => tools.code_mode({ code: '' }),
+      ]
+      for (const call of calls) {
         await call().catch((error) => failed.push([error.code, error instanceof Error, error.message.length > 5]))
       }
       return failed
@@ -183,7 +187,8 @@ describe('code_mode', () => {
 
   it('uses the budget of the session for each call', async () => {
     const session = await opened({ budget: { calls: 3 } })
-    expect(await run(session, 'await tools.read({ path: "a.txt" }); await tools.read({ path: "b.txt" }); return await tools.read({ path: "c.txt" })'))
+    const [first, second, third] = ['a', 'b', 'c'].map((name) => `await tools.read({ path: "${name}.txt" })`)
+    expect(await run(session, `${first}; ${second}; return ${third}`))
       .toMatchObject({ error: { data: { code: 'BudgetExhausted' } } })
   })
 
@@ -288,7 +293,10 @@ it('the program of the guide runs', async () => {
   writeFileSync(join(work, 'a.md'), 'one two three\n')
   const program = /```ts program\.ts\n([^]*?)```/.exec(guide)![1]!
     .replace("'bulkhead'", JSON.stringify(new URL('../src/index.ts', import.meta.url).href))
-    .replace('process.cwd()', `${JSON.stringify(work)}, home: ${JSON.stringify(join(folder, 'none'))}, config: { mode: 'yolo', sandbox: { spares: { process: 0 } } }`)
+    .replace('process.cwd()', [
+      JSON.stringify(work), `home: ${JSON.stringify(join(folder, 'none'))}`,
+      `config: { mode: 'yolo', sandbox: { spares: { process: 0 } } }`,
+    ].join(', '))
   writeFileSync(join(folder, 'program.ts'), program)
   const { tool, explained, outcome } = await import(pathToFileURL(join(folder, 'program.ts')).href) as {
     tool: ToolDefinition; explained: { program: readonly { tool: string }[] }; outcome: Outcome

@@ -125,7 +125,8 @@ describe('what commands see behind bubblewrap', needs('bubblewrap'), () => {
     onTestFinished(async () => void await host.close())
     const session = await host.openSession({ approver: { approve: async () => ({ decision: 'once' }) } })
     const home = join(folder, 'home')
-    const command = `for name in tool/version .ssh/id note .bulkhead; do cat ${home}/$name; done; ls -A ${home}; echo x > ${home}/tool/version`
+    const command = `for name in tool/version .ssh/id note .bulkhead; do cat ${home}/$name; done; `
+      + `ls -A ${home}; echo x > ${home}/tool/version`
     const outcome = await session.call({ id: 'a', name: 'bash', arguments: { command } })
     expect(outcome).toMatchObject({ type: 'output', data: { stdout: 'tool/version\ntool\n' } })
   })

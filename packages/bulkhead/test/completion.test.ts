@@ -76,7 +76,9 @@ const expected = CASES.map(([, offered]) => offered)
 describe('bash', needs('bash'), () => {
   it('completes commands, options, values and names', () => {
     const before = 'bulkhead() { cat "$3"; }\nsource script.bash'
-    const one = (line: string) => `COMP_WORDS=(${quotedWords(line)}); COMP_CWORD=${line.split(' ').length - 1}; _bulkhead; printf '%s\\n' "\${COMPREPLY[@]}"`
+    const one = (line: string) =>
+      `COMP_WORDS=(${quotedWords(line)}); COMP_CWORD=${line.split(' ').length - 1}; `
+      + `_bulkhead; printf '%s\\n' "\${COMPREPLY[@]}"`
     expect(ask('bash', ['--norc'], one, before)).toEqual(expected)
   })
 })

@@ -18,7 +18,8 @@ const MANIFEST = `{ "id": "sample",   "env": ["LANG",  "HOME"],
 \t"secrets": [ { "name": "KEY", "hosts": ["a.example"] } ],
   "stateSlot": { "slotVersion": "1", "schema": {} },
   "tools": [
-    { "name": "one", "requires": { "fs": { "read": ["docs/**"], "write": ["out/**", "tmp/**"] }, "shell": [{ "cmd": "git", "args": ["log"] }] } },
+    { "name": "one", "requires": {
+      "fs": { "read": ["docs/**"], "write": ["out/**", "tmp/**"] }, "shell": [{ "cmd": "git", "args": ["log"] }] } },
     { "name": "two", "requires": { "net": { "hosts": ["a.example", "*.b.example"] } }, "gated": true }
   ] }
 `

@@ -59,7 +59,8 @@ const EXTENSION = {
     } },
     city_size: { async execute({ text }, { net, secrets, env }) {
       const authorization = await secrets.handle('CITY_KEY')
-      const url = 'https://api.example.com/v1/cities/' + encodeURIComponent(text) + '?units=' + await env.get('CITY_UNITS')
+      const query = '?units=' + await env.get('CITY_UNITS')
+      const url = 'https://api.example.com/v1/cities/' + encodeURIComponent(text) + query
       const response = await net.fetch(url, { headers: { authorization } })
       if (response.status !== 200) throw new Error('There is no such city.')
       return { people: (await response.json()).people.total }
@@ -67,16 +68,21 @@ const EXTENSION = {
     branch_name: { async execute({ text }, { shell }) {
       const { stdout } = await shell.run('git', ['branch', text])
       const piped = await shell.pipe([{ cmd: 'git', args: ['branch', text] }])
-      if (stdout === '' || piped.stdout !== stdout || piped.exits[0].exitCode !== 0) throw new Error('There is no branch.')
+      const failed = piped.stdout !== stdout || piped.exits[0].exitCode !== 0
+      if (stdout === '' || failed) throw new Error('There is no branch.')
       return { branch: stdout.trim() }
     } },
-    translate: { execute: async ({ text }, { tools }) => ({ text: dataOf(await tools.call('translator_run', { text })).translated.text }) },
+    translate: { async execute({ text }, { tools }) {
+      return { text: dataOf(await tools.call('translator_run', { text })).translated.text }
+    } },
     ask_size: { async execute({ text }, { interact }) {
       const size = Number(await interact.ask(text))
       if (!Number.isInteger(size)) throw new Error('It is not a number.')
       return { size }
     } },
-    read_whole: { execute: async ({ text: path }, { tools }) => ({ text: dataOf(await tools.call('read', { path })) }) },
+    read_whole: { async execute({ text: path }, { tools }) {
+      return { text: dataOf(await tools.call('read', { path })) }
+    } },
   } }\n`,
 }
 
@@ -92,7 +98,10 @@ const FIXTURES = {
   'fixtures/tools.json': { translator_run: { translated: { text: 'olá' } } },
   'fixtures/answers.json': { 'How large?': '12' },
 }
-const ONLY = ['--only', 'call-succeeds,examples-outcome,output-content,power-declared,power-used-hosts,power-used-secrets,power-used-env,power-used-read']
+const ONLY = ['--only', [
+  'call-succeeds', 'examples-outcome', 'output-content', 'power-declared', 'power-used-hosts', 'power-used-secrets',
+  'power-used-env', 'power-used-read',
+].join(',')]
 
 const check = async (...args: readonly string[]) => {
   const ran = await inside(['conformance', 'needy', '--json', ...ONLY, ...args], folder)

@@ -19,6 +19,7 @@ import { loaderOptions } from '../src/facade/loader-options.ts'
 import { createHost, openSqliteStore } from '../src/index.ts'
 import { inside } from './command-inside.ts'
 import { FAULTY_HOSTS } from './host-faults.ts'
+import { joined } from './joined.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-check-command-')) })
@@ -72,7 +73,11 @@ it('a violation is reported once, with the requirement and the reason', async ()
   writeFileSync(join(folder, 'word-count/index.js'), 'export default { tools: {} }')
   const { code, stdout } = await inside(['check', 'word-count', '--only', 'exports,abort'], folder)
   expect(code).toBe(1)
-  expect(stdout).toMatch(/FAIL {2}exports: The code loads .*\n +open: ExportsMismatch: .*word-count[\s\S]*skip {2}5 of the checks could not run[\s\S]*It does not conform\./)
+  expect(stdout).toMatch(joined(
+    /FAIL {2}exports: The code loads .*\n/,
+    / +open: ExportsMismatch: .*word-count[\s\S]*skip {2}5 of the checks could not run[\s\S]*It does not /,
+    /conform\./,
+  ))
   expect(stdout.match(/ExportsMismatch/g)).toHaveLength(1)
 })
 
@@ -84,7 +89,8 @@ it('an extension with required configuration starts with the given one', async (
   }
   writeFileSync(at, JSON.stringify({ ...JSON.parse(readFileSync(at, 'utf8')) as object, configSchema }))
   writeFileSync(join(folder, 'word-count/index.js'), `export default {
-    init({ config }) { if (config.units !== 'metric') throw new Error('no units') }, tools: { 'word-count': { execute: () => 1 } },
+    init({ config }) { if (config.units !== 'metric') throw new Error('no units') },
+    tools: { 'word-count': { execute: () => 1 } },
   }`)
   // Each check starts processes, those of the life cycle dozens. The one below fails without the configuration.
   if (thoroughly(false, true))

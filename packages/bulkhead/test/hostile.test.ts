@@ -50,7 +50,8 @@ const MEMORY = {
   ...thoroughly({}, { 'one huge array': ['CompartmentOutOfHeap', 'return new Array(1e9).fill(1).length'] }),
   buffers: ['CompartmentOutOfMemory', 'const a = []; for (;;) try { a.push(new Uint8Array(5e7).fill(1)) } catch {}'],
 } as const
-const FLOOD = `for (let i = 0; i < 5000; i++) runtime.progress('x'); await new Promise((resolve) => setTimeout(resolve))`
+const FLOOD = `for (let i = 0; i < 5000; i++) runtime.progress('x')
+  await new Promise((resolve) => setTimeout(resolve))`
 
 /** Ids of extensions from the titles of their cases. */
 const idOf = (title: string): string => title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
@@ -63,7 +64,9 @@ const EVERYWHERE: Readonly<Record<string, Hostile>> = {
   exits: {
     code: exporting(
       attack(
-        `execute: async () => { const p = globalThis.process; p?.reallyExit?.(0); p?.exit?.(0); throw new Error('no exit') }`,
+        `execute: async () => {
+          const p = globalThis.process; p?.reallyExit?.(0); p?.exit?.(0); throw new Error('no exit')
+        }`,
       ),
     ),
   },

@@ -106,7 +106,8 @@ describe('.bulkheadignore', () => {
   })
 
   it('is for a jailed server, and a server without a jail is denied', { ...needs('Linux'), ...WALLS }, async () => {
-    const server = { type: 'local' as const, command: [process.execPath, SERVER], requires: { fs: { read: ['{workspace}', dirname(SERVER)] } } }
+    const requires = { fs: { read: ['{workspace}', dirname(SERVER)] } }
+    const server = { type: 'local' as const, command: [process.execPath, SERVER], requires }
     const { call } = await open({ mcp: { jailed: server, loose: { ...server, jail: false } } })
     const text = async (name: string, path: string): Promise<string> =>
       JSON.stringify(await call(name, { what: 'read', path: join(folder, 'work', path) }))

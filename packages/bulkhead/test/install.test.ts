@@ -8,6 +8,7 @@ import { inside } from './command-inside.ts'
 import type { Ran } from './command.ts'
 import { useThreads, writeExtension } from './extension-folder.ts'
 import { startRegistry } from './registry.ts'
+import { joined } from './joined.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-install-')) })
@@ -41,7 +42,10 @@ describe('bulkhead install', () => {
   it('shows the package and its powers, and writes nothing without consent', async () => {
     const { code, stdout, stderr } = await run('install', greet('1.0.0', ['api.example']))
     expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toMatch(/greeter 1\.0\.0[\s\S]*signed +no[\s\S]*tool +greet: reaches api\.example[\s\S]*consent +"greeter" has not been accepted before/)
+    expect(stderr).toMatch(joined(
+      /greeter 1\.0\.0[\s\S]*signed +no[\s\S]*tool +greet: reaches api\.example[\s\S]*consent +"greeter" has not /,
+      /been accepted before/,
+    ))
     expect(stderr).toMatch(/ConsentRequired .*--yes/)
     expect(readdirSync(folder)).not.toContain('home')
   })
@@ -151,7 +155,10 @@ describe('bulkhead update and outdated', () => {
 
     registry.publish('1.1.0', await pack('1.1.0', ['api.example']))
     const refused = await run('update', '--yes', ...from)
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/powers +adds net: api\.example[\s\S]*UpdateRefused .*not a new major version.*\n {2}cure: .*policy\.update\.widening/) })
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(joined(
+      /powers +adds net: api\.example[\s\S]*UpdateRefused .*not a new major version.*\n/,
+      / {2}cure: .*policy\.update\.widening/,
+    )) })
 
     registry.publish('2.0.0', await pack('2.0.0', ['api.example']))
     const asked = (await json('update', '--yes', ...from)) as unknown as {
@@ -232,7 +239,10 @@ describe("npm's configuration", () => {
 
     npmrc('home', `registry=${nowhere}`)
     npmrc('.', `@acme:registry=${registry.url}`)
-    const ignored = { code: 1, stderr: expect.stringMatching(/^Warning: .*\.npmrc is not used, because the project is not trusted\. .*--trust-project\.\nInstallSourceUnavailable/) }
+    const ignored = { code: 1, stderr: expect.stringMatching(joined(
+      /^Warning: .*\.npmrc is not used, because the project is not trusted\. .*--trust-project\.\n/,
+      /InstallSourceUnavailable/,
+    )) }
     expect(await npm('install', '@acme/greeter', '--dry-run')).toMatchObject(ignored)
     expect(
       await npm('install', '@acme/greeter', '--dry-run', '--project'), 'a project without a layer is not trusted',
@@ -370,7 +380,8 @@ describe('bulkhead pack and verify', () => {
     const names = Array.from({ length: 500 }, (_, index) => `part${index}`)
     writeFileSync(join(dual, 'all.cjs'), names.map((name) => `exports.${name} = () => 'CommonJS ${name}'\n`).join(''))
     writeFileSync(join(dual, 'all.js'), names.map((name) => `export const ${name} = () => 'module ${name}'\n`).join(''))
-    writeFileSync(join(at, 'index.js'), `import { part7 } from 'dual'\nimport { part8 } from 'dual/node'\nexport default { tools: { greet: { execute: () => part7() + ' ' + part8() } } }`)
+    writeFileSync(join(at, 'index.js'), `import { part7 } from 'dual'\nimport { part8 } from 'dual/node'
+export default { tools: { greet: { execute: () => part7() + ' ' + part8() } } }`)
     expect(await json('pack', at)).toMatchObject({ code: 0, bundled: true })
     expect(await run('install', './greeter-1.0.0.tgz', '--yes')).toMatchObject({ code: 0 })
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'module part7 module part8\n' })

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { has, needs } from '../../../scripts/machine.ts'
 import { createHost, type ConfigFile, type Host, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
+import { joined } from './joined.ts'
 
 /** The compiler of TypeScript is a language server. Without bubblewrap it runs without a jail. */
 const TYPESCRIPT = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
@@ -18,15 +19,19 @@ const LSP: ConfigFile['lsp'] = {
   },
 }
 
+/** Without the types of Node, which would take seconds to read. */
+const COMPILER_OPTIONS = { module: 'nodenext', allowImportingTsExtensions: true, noEmit: true, types: [] }
+
 let folder: string
 let host: Host
 beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-lsp-')))
   for (const name of ['work', 'other', 'home']) mkdirSync(join(folder, name))
   const files = {
-    'tsconfig.json': '{ "compilerOptions": { "strict": true, "module": "nodenext", "allowImportingTsExtensions": true, "noEmit": true, "types": [], "lib": ["es2024"] } }',
+    'tsconfig.json': JSON.stringify({ compilerOptions: { ...COMPILER_OPTIONS, strict: true, lib: ['es2024'] } }),
     'sum.ts': "/** Adds two numbers. */\nexport function sum(a: number, b: number) { return a + b }\n",
-    'use.ts': "import { sum } from './sum.ts'\nexport const face = '😀'; export const three = sum(1, 2)\nexport const wrong: string = three\n",
+    'use.ts': "import { sum } from './sum.ts'\nexport const face = '😀'; export const three = sum(1, 2)\n"
+      + "export const wrong: string = three\n",
     'main.rs': 'fn main() {}\n',
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'work', name), text)
@@ -161,8 +166,7 @@ it('does not see files that a rule of the configuration or `.bulkheadignore` den
   const work = join(folder, 'ruled')
   mkdirSync(join(work, 'keys'), { recursive: true })
   const files = {
-    'tsconfig.json':
-      '{ "compilerOptions": { "module": "nodenext", "allowImportingTsExtensions": true, "noEmit": true, "types": [] } }',
+    'tsconfig.json': JSON.stringify({ compilerOptions: COMPILER_OPTIONS }),
     'keys/key.ts': 'export const key = 1\n', 'ignored.ts': 'export const ignored = 1\n',
     'open.ts': 'export const open = 1\n',
     'use.ts':
@@ -192,15 +196,21 @@ const PROBE = `
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 const attempt = (work) => { try { work(); return 'done' } catch ({ code }) { return code } }
-const send = (message) => { const text = JSON.stringify({ jsonrpc: '2.0', ...message }); process.stdout.write(\`Content-Length: \${Buffer.byteLength(text)}\\r\\n\\r\\n\${text}\`) }
+const send = (message) => {
+  const text = JSON.stringify({ jsonrpc: '2.0', ...message })
+  process.stdout.write(\`Content-Length: \${Buffer.byteLength(text)}\\r\\n\\r\\n\${text}\`)
+}
 let text = ''
 process.stdin.on('data', (chunk) => {
   text += chunk
-  for (const [, id] of text.matchAll(/"id":(\\d+),"method":"initialize"/g)) send({ id: Number(id), result: { capabilities: { hoverProvider: true } } })
+  for (const [, id] of text.matchAll(/"id":(\\d+),"method":"initialize"/g)) {
+    send({ id: Number(id), result: { capabilities: { hoverProvider: true } } })
+  }
   for (const [, id] of text.matchAll(/"id":(\\d+),"method":"textDocument.hover"/g)) {
     const found = {
       outside: attempt(() => readFileSync(process.argv[2])), inside: attempt(() => readFileSync('sum.ts')),
-      write: attempt(() => writeFileSync('new.ts', '')), home: attempt(() => writeFileSync(process.env.HOME + '/x', '')),
+      write: attempt(() => writeFileSync('new.ts', '')),
+      home: attempt(() => writeFileSync(process.env.HOME + '/x', '')),
       variable: process.env.PROBE_SECRET ?? 'unset',
     }
     const socket = connect(Number(process.argv[3]), '127.0.0.1')
@@ -244,7 +254,10 @@ it('works without a server, without the servers of a project that is not trusted
   )
   const bare = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, env: {} })
   onTestFinished(async () => void await bare.close())
-  expect(await ask({ action: 'symbols', path: 'use.ts' }, { mode: 'yolo' }, bare)).toMatch(/^CapabilityUnavailable: No language server is configured for "use\.ts"\. Install one \(npm install -g typescript-language-server/)
+  expect(await ask({ action: 'symbols', path: 'use.ts' }, { mode: 'yolo' }, bare)).toMatch(joined(
+    /^CapabilityUnavailable: No language server is configured for "use\.ts"\. Install one \(npm install -g /,
+    /typescript-language-server/,
+  ))
   writeFileSync(join(folder, 'other/only.ts'), 'export const only = 1\n')
   await host.switchWorkspace(join(folder, 'other'))
   expect(await ask({ action: 'symbols', path: 'only.ts' })).toMatchObject({

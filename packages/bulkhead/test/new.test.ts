@@ -233,7 +233,8 @@ export { contract, createHost, createTestHost }
     )
     await sh('cd word-count && test ! -e node_modules/@opentelemetry/api && npx tsc --skipLibCheck false')
     await sh(
-      'npm create --yes bulkhead pets -- --template openapi && cd pets && npm install && npm run generate && npm run types && npm test',
+      'npm create --yes bulkhead pets -- --template openapi && cd pets && npm install'
+      + ' && npm run generate && npm run types && npm test',
     )
   },
 )

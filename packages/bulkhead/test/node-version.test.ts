@@ -28,15 +28,17 @@ const run = (node: string, args: readonly string[], cwd = folder): Ran =>
 
 describe('on a Node version that cannot block the network', () => {
   /** Fakes the version that a program sees. */
-  const preload = `data:text/javascript,Object.defineProperty(process, "versions", { value: { ...process.versions, node: "24.9.0" } })`
+  const preload = 'data:text/javascript,'
+    + 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "24.9.0" } })'
   const source = (path: string): string => JSON.stringify(join(packages, path))
 
   it('the sandbox, the host and the library refuse to start, with the reason', () => {
     const { status, stdout, stderr } = run(process.execPath, [
       '--no-warnings', '--import', preload, '--input-type=module', '--eval',
       `
-      const refusal = async (start) => { try { await start(); return 'started' } catch (error) { return error.message } }
-      console.log(await refusal(async () => (await import(${source('sandbox/src/index.ts')})).createSandbox({ workspace: '/' })))
+      const refusal = (start) => start().then(() => 'started', (error) => error.message)
+      const sandbox = ${source('sandbox/src/index.ts')}
+      console.log(await refusal(async () => (await import(sandbox)).createSandbox({ workspace: '/' })))
       console.log(await refusal(async () => (await import(${source('host/src/index.ts')})).createHost({})))
       await import(${source('bulkhead/src/index.ts')})
     `,

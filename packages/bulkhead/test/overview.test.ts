@@ -19,7 +19,10 @@ const commands = ({ next }: Record<string, unknown>): readonly string[] =>
 it('an empty folder: what is here, and where to start', async () => {
   const { code, stdout, stderr } = await inside([], folder)
   expect([code, stderr]).toEqual([0, ''])
-  expect(stdout).toMatch(new RegExp(`^bulkhead \\S+\n  folder +${folder}\n  project +has no tools or settings of its own\n  tools +\\d+ bundled\n  extensions +none\n  servers +none\n\nNext\n`))
+  expect(stdout).toMatch(new RegExp([
+    '^bulkhead \\S+', `  folder +${folder}`, '  project +has no tools or settings of its own',
+    '  tools +\\d+ bundled', '  extensions +none', '  servers +none', '', 'Next\n',
+  ].join('\n')))
   expect(stdout).toMatch(/^ {2}bulkhead tools +\S.*\n {2}bulkhead new my-tool +\S/m)
   expect((await inside(['--quiet'], folder)).stdout).not.toContain('Next')
 })

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { createHost, defineTool, type BulkheadEvent, type Host } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
+import { joined } from './joined.ts'
 
 let folder: string
 let host: Host
@@ -105,7 +106,10 @@ describe('register refuses, and changes nothing', () => {
     ],
     [
       { ...words, approvalKey: () => 'words' }, 'ShapeInvalid',
-      /"approvalKey" of the tool "count_words" cannot be a function\. Its functions are execute, deriveApprovalKey and revert\.$/,
+      joined(
+        /"approvalKey" of the tool "count_words" cannot be a function\. Its functions are execute, /,
+        /deriveApprovalKey and revert\.$/,
+      ),
     ],
     [
       { ...words, deriveApprovalkey: () => 'words' }, 'ShapeInvalid',

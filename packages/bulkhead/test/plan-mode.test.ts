@@ -43,7 +43,10 @@ beforeAll(async () => {
     export default { tools: { peek: { execute: () => 'wrote' }, send: { execute: () => 'sent' } } }`,
   )
   writeExtension(home, { id: 'unplanner', tools: [{ name: 'unplan', requires: { capabilities: ['session'] } }] }, `
-    export default { tools: { unplan: { execute: async (_, { session }) => { await session.write({ planning: false }); return 'left' } } } }`)
+    export default { tools: { unplan: { execute: async (_, { session }) => {
+      await session.write({ planning: false })
+      return 'left'
+    } } } }`)
   host = await createHost({
     workspace: folder, home, cache: CACHE, trust: 'declined',
     config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0, process: 0 } } },

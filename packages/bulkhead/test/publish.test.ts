@@ -12,6 +12,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
 import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
+import { joined } from './joined.ts'
 
 let folder: string
 beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-publish-'))) })
@@ -92,7 +93,10 @@ const documentOf = (url: string, versions: Readonly<Record<string, Uint8Array>>)
 /** The configuration of npm, with the token of each registry. */
 function npmrc(mine: { readonly host: string }, other: { readonly host: string }): NodeJS.ProcessEnv {
   const file = join(folder, '.npmrc')
-  writeFileSync(file, `registry=http://${other.host}/\n@acme:registry=http://${mine.host}/npm/\n//${mine.host}/npm/:_authToken=mine\n//${other.host}/:_authToken=other\n`)
+  writeFileSync(file, [
+    `registry=http://${other.host}/`, `@acme:registry=http://${mine.host}/npm/`,
+    `//${mine.host}/npm/:_authToken=mine`, `//${other.host}/:_authToken=other`, '',
+  ].join('\n'))
   return { npm_config_userconfig: file }
 }
 
@@ -121,12 +125,15 @@ async function tarballOf(place: string, version: string): Promise<Uint8Array> {
   return readFileSync(join(folder, `greeter-${version}.tgz`))
 }
 
-it('compares with the last version of the registry first, names a version that exists, and publishes the next with the token of that host only', async () => {
+it('compares with the last version, refuses one that exists, and sends the token only to its host', async () => {
   const place = extension(PACKAGE)
   await using other = await registry(201)
   await using first = await registry(201, { '1.2.0': await tarballOf(place, '1.2.0') })
   const duplicate = await publishTo(first, place)
-  expect([duplicate.code, duplicate.stderr]).toEqual([1, expect.stringMatching(/InstallSourceInvalid http:\S+ has @acme\/greeter 1\.2\.0 already, and a published version cannot be replaced\. Raise the version/)])
+  expect([duplicate.code, duplicate.stderr]).toEqual([1, expect.stringMatching(joined(
+    /InstallSourceInvalid http:\S+ has @acme\/greeter 1\.2\.0 already, and a published version cannot be /,
+    /replaced\. Raise the version/,
+  ))])
 
   const change = (version: string) => {
     const manifest = JSON.parse(readFileSync(join(place, 'bulkhead.json'), 'utf8')) as { tools: object[] }
@@ -183,7 +190,10 @@ it('publishes nothing that does not conform to the registry that package.json na
   const npm = { BULKHEAD_REGISTRY: 'http://127.0.0.1:1/', [`npm_config_//${named.host}/:_authToken`]: 'named' }
   const { code, stderr } = await inside(['publish', place], folder, npm)
   expect(stderr).toContain(`  registry http://${named.host}/\n`)
-  expect(stderr).toMatch(/ {2}changes +none: the registry has no version of it\n[\s\S]*FAIL {2}[\s\S]*too early[\s\S]*It does not conform\.\n\nNothing was sent\.\n$/)
+  expect(stderr).toMatch(joined(
+    / {2}changes +none: the registry has no version of it\n/,
+    /[\s\S]*FAIL {2}[\s\S]*too early[\s\S]*It does not conform\.\n\nNothing was sent\.\n$/,
+  ))
   expect([code, named.sent]).toEqual([1, []])
 })
 

@@ -108,7 +108,7 @@ const COMMANDS = [
 ]
 
 describe('a project that is not trusted', () => {
-  it('is not read, except its ignore file, at the start of a host or at an installation if it is declined or not decided about', () => {
+  it('is not read, except its ignore file, at the start of a host or at an installation', () => {
     // That file only denies, so it counts without trust.
     expect(readBy({ trusts: [null, 'declined'], commands: COMMANDS })).toEqual([IGNORE_FILE])
   })

@@ -7,11 +7,16 @@ import { has, needs, WALLS } from '../../../scripts/machine.ts'
 import { createHost, type ApprovalRequest, type Host, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
+import { joined } from './joined.ts'
 
 const READER = `export default { tools: {
-  together: { execute: ({ paths }, { fs }) => Promise.all(paths.map((path) => fs.readText(path).catch(({ code }) => code))) },
+  together: { execute: ({ paths }, { fs }) =>
+    Promise.all(paths.map((path) => fs.readText(path).catch(({ code }) => code))) },
   first: { execute: ({ paths }, { fs }) => fs.readText(paths[0]) },
-  names: { execute: async (_, { fs }) => { const found = await fs.glob('**'); return { count: found.length, leftOut: found.leftOut } } },
+  names: { execute: async (_, { fs }) => {
+    const found = await fs.glob('**')
+    return { count: found.length, leftOut: found.leftOut }
+  } },
   runs: { execute: async (_, { shell }) => (await shell.run('cat', ['a.txt', '.env', 'keys/k'])).stdout },
 } }`
 
@@ -238,7 +243,10 @@ describe('bundled tools', () => {
       expect(data).toMatchObject({
         exit_code: 1,
         note: expect.stringMatching(
-          /^Files that the errors name are hidden from commands by the rule "fs\.read \*\*\/\.env" of the session\S+\. Running it again/,
+          joined(
+            /^Files that the errors name are hidden from commands by the rule "fs\.read \*\*\/\.env" of the /,
+            /session\S+\. Running it again/,
+          ),
         ) as string,
       })
       expect(data).not.toHaveProperty('stopped_by')

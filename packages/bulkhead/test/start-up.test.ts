@@ -99,7 +99,7 @@ describe('of commands in one process, each with what the earlier ones have loade
 
 const SERVERS = JSON.stringify({ mcp: { gone: { type: 'local', command: ['/does/not/exist'] } } })
 
-it('a list of tools loads no sandbox, network, prompts or signatures, and the second one no schema compilers', async () => {
+it('a list of tools loads no sandbox, network, prompts or signatures, and the second no schema compilers', async () => {
   mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
   const config = join(folder, 'home/.bulkhead/config.json')
   writeFileSync(config, SERVERS)
@@ -125,7 +125,8 @@ it('the same holds without a home folder, and none is created', ONLY_IN_SOAK, as
 
 it('importing the library loads no host implementation and no validators', async () => {
   const file = join(folder, 'loads')
-  const script = `const { createHost } = await import(${JSON.stringify(`${source}index.ts`)}); if (typeof createHost !== 'function') process.exit(1)`
+  const script = `const { createHost } = await import(${JSON.stringify(`${source}index.ts`)})
+    if (typeof createHost !== 'function') process.exit(1)`
   await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
     env: {
       NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],

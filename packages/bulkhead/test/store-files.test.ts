@@ -23,7 +23,8 @@ afterEach(async () => {
   rmSync(root, { recursive: true })
 })
 
-const CODE = `export default { tools: { act: { execute: ({ how, path }, { fs }) => how === 'put' ? fs.write(path, 'x') : fs.remove(path) } } }`
+const CODE = `const execute = ({ how, path }, { fs }) => how === 'put' ? fs.write(path, 'x') : fs.remove(path)
+  export default { tools: { act: { execute } } }`
 
 /** A host with a store in the workspace, and a tool that may write everything there. */
 async function open(file = 'agent.db') {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
 import { IN_THREADS } from './extension-folder.ts'
+import { joined } from './joined.ts'
 
 // A tool in TypeScript, in the folder of its developer: index.ts imports src/size.ts, which imports a library.
 
@@ -78,7 +79,10 @@ it('says how to answer the questions about a tool of a folder, without a termina
   const { code, stderr } = await inside(
     ['call', './tool', 'count', '--args', '{"path":"a.md"}', '--mode', 'ask', '--no-store'], folder,
   )
-  expect([code, stderr]).toEqual([1, expect.stringMatching(/^ApprovalDenied .*\nThere is no terminal to ask for approval\. --mode yolo skips the questions of the mode, and no others\.\n$/)])
+  expect([code, stderr]).toEqual([1, expect.stringMatching(joined(
+    /^ApprovalDenied .*\nThere is no terminal to ask for approval\. --mode yolo skips the questions of the mode, /,
+    /and no others\.\n$/,
+  ))])
 })
 
 it('names the shim that a library uses at its top level, and who imports the library', async () => {
@@ -86,7 +90,10 @@ it('names the shim that a library uses at its top level, and who imports the lib
   for (const command of ['pack', 'conformance', 'dev']) {
     const { code, stderr } = await inside([command, './tool'], folder)
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(
-      /^CompartmentStartFailed index\.ts could not be imported: `readFile of node:fs` works only during a call.* \(node_modules\/lib\/bytes\.js, line 6: index\.ts → src\/size\.ts → lib\)\.$/m,
+      joined(
+        /^CompartmentStartFailed index\.ts could not be imported: `readFile of node:fs` works only during a /,
+        /call.* \(node_modules\/lib\/bytes\.js, line 6: index\.ts → src\/size\.ts → lib\)\.$/m,
+      ),
     ) })
   }
 })
@@ -98,7 +105,10 @@ it.each<[fault: string, files: Readonly<Record<string, string>>, message: RegExp
   ],
   [
     'a missing file', { 'tool/src/size.ts': `${SIZE}import './gone.ts'\n` },
-    /^ModuleNotFound src\/size\.ts, line 4, cannot be bundled\. Correct it and try again\.\n.*Could not resolve '\.\/gone\.ts'(?![\s\S]*cure:)/,
+    joined(
+      /^ModuleNotFound src\/size\.ts, line 4, cannot be bundled\. Correct it and try again\.\n/,
+      /.*Could not resolve '\.\/gone\.ts'(?![\s\S]*cure:)/,
+    ),
   ],
   [
     'a missing package', { 'tool/src/size.ts': `\nimport 'gone'\n${SIZE}` },
@@ -110,16 +120,25 @@ it.each<[fault: string, files: Readonly<Record<string, string>>, message: RegExp
       'tool/src/size.ts': `${SIZE}export { gone } from 'node:fs'\nexport * from './size.ts'\n`,
       'tool/index.ts': INDEX.replace('{ sizeOf }', '{ sizeOf, gone }').replace('size:', 'gone, size:'),
     },
-    /^CompartmentStartFailed index\.ts could not be imported: .*'node:fs' does not provide an export named 'gone' \(imported in .*, line \d+: index\.ts → .*node:fs\)/,
+    joined(
+      /^CompartmentStartFailed index\.ts could not be imported: .*'node:fs' does not provide an export named /,
+      /'gone' \(imported in .*, line \d+: index\.ts → .*node:fs\)/,
+    ),
   ],
   [
     'a module without a shim', { 'tool/node_modules/lib/index.js': `import 'node:vm'\nexport * from './bytes.js'` },
-    /^BuiltinDenied .*\(imported in node_modules\/lib\/index\.js, line 1: index\.ts → src\/size\.ts → lib → node:vm\)\.$/m,
+    joined(
+      /^BuiltinDenied .*\(imported in node_modules\/lib\/index\.js, line 1: index\.ts → src\/size\.ts → lib → /,
+      /node:vm\)\.$/m,
+    ),
   ],
   [
     'a member without a shim, in a call',
     { 'tool/node_modules/lib/bytes.js': LIB.replace('.promises.stat', '.createReadStream') },
-    /^BuiltinDenied `createReadStream` of node:fs .*\(node_modules\/lib\/bytes\.js, line 4: index\.ts → .* → node:fs\)\. /m,
+    joined(
+      /^BuiltinDenied `createReadStream` of node:fs .*\(node_modules\/lib\/bytes\.js, line 4: index\.ts → .* → /,
+      /node:fs\)\. /m,
+    ),
   ],
   [
     'a module without a shim, in CommonJS',
@@ -127,21 +146,34 @@ it.each<[fault: string, files: Readonly<Record<string, string>>, message: RegExp
       'tool/node_modules/lib/index.js': `export * from './bytes.js'\nimport './old.cjs'`,
       'tool/node_modules/lib/old.cjs': `\nconst vm = require('vm')\nmodule.exports = vm.Script`,
     },
-    /^BuiltinDenied .*\(imported in node_modules\/lib\/old\.cjs, line 2: index\.ts → src\/size\.ts → lib → node:vm\)\.$/m,
+    joined(
+      /^BuiltinDenied .*\(imported in node_modules\/lib\/old\.cjs, line 2: index\.ts → src\/size\.ts → lib → /,
+      /node:vm\)\.$/m,
+    ),
   ],
   [
     'a wrong manifest beside the code',
     {
-      'tool/bulkhead.json': `{\n  "kind": "Tool", "contractVersion": "1.0.0", "requiredCoreVersion": "^1.0.0", "id": "count", "version": "1.0.0",\n  "main": "./index.ts", "tools": [\n    { "name": "count", "description": "Counts.", "inputSchema": { "type": "object" },\n      "mode": "reed" }] }\n`,
+      'tool/bulkhead.json': [
+        '{',
+        '  "kind": "Tool", "contractVersion": "1.0.0", "requiredCoreVersion": "^1.0.0",',
+        '  "id": "count", "version": "1.0.0", "main": "./index.ts", "tools": [',
+        '    { "name": "count", "description": "Counts.", "inputSchema": { "type": "object" },',
+        '      "mode": "reed" }] }\n',
+      ].join('\n'),
     },
     /^ShapeInvalid bulkhead\.json, line 5: \/tools\/0\/mode is wrong: /,
   ],
   [
     'an exception at the top level',
     {
-      'tool/src/size.ts': `${SIZE}const check = (text: string): void => {\n  if (text) throw new Error('boom')\n}\ncheck(String(sizeOf))\n`,
+      'tool/src/size.ts': `${SIZE}const check = (text: string): void => {\n`
+        + `  if (text) throw new Error('boom')\n}\ncheck(String(sizeOf))\n`,
     },
-    /^CompartmentStartFailed index\.ts could not be imported: boom \(src\/size\.ts, line 5: index\.ts → src\/size\.ts\)$/m,
+    joined(
+      /^CompartmentStartFailed index\.ts could not be imported: boom \(src\/size\.ts, line 5: index\.ts → /,
+      /src\/size\.ts\)$/m,
+    ),
   ],
   [
     'a wrong key of a tool', { 'tool/index.ts': INDEX.replace("mode: 'read'", "mode: 'reed' as never") },
@@ -197,7 +229,11 @@ it('shows the stack of an exception with written files and lines, and its causes
   const { code, stdout, stderr } = await call()
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toMatch(
-    /^ToolExecutionFailed no size of a\.md\n {4}at check \(tool\/src\/size\.ts:10:11\)\n {4}at async Object\.execute \(tool\/index\.ts:17:\d+\)\n {2}caused by .*JSON.*\n {4}at check \(tool\/src\/size\.ts:8:17\)\n/,
+    joined(
+      /^ToolExecutionFailed no size of a\.md\n {4}at check \(tool\/src\/size\.ts:10:11\)\n/,
+      / {4}at async Object\.execute \(tool\/index\.ts:17:\d+\)\n {2}caused by .*JSON.*\n/,
+      / {4}at check \(tool\/src\/size\.ts:8:17\)\n/,
+    ),
   )
   const { stdout: json } = await call('--json')
   const { stack, ...outcome } = JSON.parse(json) as Record<string, unknown>
@@ -229,9 +265,18 @@ it('shows the place of an error that ends the compartment, and of one at a real 
     kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'count', version: '1.0.0',
     main: './index.ts', tools,
   }
-  write({ 'tool/bulkhead.json': JSON.stringify(manifest), 'tool/index.ts': `const fail = (text: string): never => {\n  throw new Error(text)\n}\nexport default { tools: { count: { execute: () => fail } } }\nif (globalThis.setTimeout) fail('boom')\n` })
+  const code = `const fail = (text: string): never => {
+  throw new Error(text)
+}
+export default { tools: { count: { execute: () => fail } } }
+if (globalThis.setTimeout) fail('boom')
+`
+  write({ 'tool/bulkhead.json': JSON.stringify(manifest), 'tool/index.ts': code })
   const { stderr } = await call()
-  expect(stderr).toMatch(/^CompartmentStartFailed index\.ts could not be imported: boom \(index\.ts, line 2\).*\n {4}at fail \(tool\/index\.ts:2:9\)\n {4}at tool\/index\.ts:5:\d+$/m)
+  expect(stderr).toMatch(joined(
+    /^CompartmentStartFailed index\.ts could not be imported: boom \(index\.ts, line 2\).*\n/,
+    / {4}at fail \(tool\/index\.ts:2:9\)\n {4}at tool\/index\.ts:5:\d+$/m,
+  ))
 })
 
 it('shows the file names of an installed package, only for its own faults, and not to programs', async () => {

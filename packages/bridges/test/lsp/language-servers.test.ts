@@ -231,10 +231,17 @@ describe('a hostile language server', () => {
 describe('the configuration', () => {
   it('says what to do if there is no server, or it is not installed', async () => {
     const servers = open('polite', {}, { command: ['no-such-server'] })
-    await expect(servers.hover(file(), START, never)).rejects.toMatchObject({ code: 'ServerUnavailable', message: 'The language server "test" is unavailable: "no-such-server" is not installed, or not on the PATH. Install it, or write its whole path into lsp.test.command.' })
+    await expect(servers.hover(file(), START, never)).rejects.toMatchObject({
+      code: 'ServerUnavailable',
+      message: 'The language server "test" is unavailable: "no-such-server" is not installed, or not on the PATH. '
+        + 'Install it, or write its whole path into lsp.test.command.',
+    })
     const cure = async (path: string) =>
       servers.hover({ path, text: '' }, START, never).catch((error: Error) => error.message)
-    expect(await cure('src/main.rs')).toBe('No language server is configured for "src/main.rs". Install one (rustup component add rust-analyzer), then add {"lsp":{"rust":{"command":["rust-analyzer"]}}} to the configuration of the user.')
+    expect(await cure('src/main.rs')).toBe(
+      'No language server is configured for "src/main.rs". Install one (rustup component add rust-analyzer), '
+      + 'then add {"lsp":{"rust":{"command":["rust-analyzer"]}}} to the configuration of the user.',
+    )
     expect(await cure('a.zig')).toMatch(/"suffixes": \["\.zig"\]/)
     expect(await cure('../a.rs')).toMatch(/outside of the workspace/)
   })

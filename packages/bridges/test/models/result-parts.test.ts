@@ -31,7 +31,8 @@ describe('parts of a result', () => {
     expect(
       resultText(output({ type: 'text', text: 'a' }, { type: 'resource', uri: 'file:///b\n', blob: 'AAAA' })),
     ).toBe(
-      'a\n[file:///b\\u{a}, application/octet-stream, 3 bytes, not sent: the model API does not take it in a tool result]',
+      'a\n[file:///b\\u{a}, application/octet-stream, 3 bytes, '
+      + 'not sent: the model API does not take it in a tool result]',
     )
   })
 

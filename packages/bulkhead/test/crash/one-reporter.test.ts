@@ -42,7 +42,7 @@ async function startHost() {
   return { begin: () => child.stdin.end('.'), output: text(child.stdout) }
 }
 
-it('of several hosts that start after a crash, one reports interrupted calls, and the audit has them once', async () => {
+it('one of several hosts that start after a crash reports interrupted calls, and the audit has them once', async () => {
   await leaveCalls()
   const hosts = await Promise.all(Array.from({ length: OTHERS }, startHost))
   for (const { begin } of hosts) begin()

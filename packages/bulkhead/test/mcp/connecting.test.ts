@@ -94,7 +94,7 @@ function person(decision: 'once' | 'session' | 'reject') {
   return { interactor, shown, approvals: () => shown.filter(({ request }) => request.kind === 'Approve').length }
 }
 
-it('starts a server with the first session, offers its tools, asks before each call, and reports a damaged trust record once', async () => {
+it('a server starts with the first session and asks before calls, and a bad trust record is reported once', async () => {
   configure({ mcp: { ship: ship() } })
   writeFileSync(join(home, 'trust.jsonl'), 'no line of it\n', { mode: 0o600 })
   const host = await open()
@@ -127,7 +127,7 @@ it('starts a server with the first session, offers its tools, asks before each c
   expect(large).toMatchObject({ type: 'output', metadata: { truncated: true, output_path: expect.any(String) } })
 })
 
-it('an unusable tool is reported and omitted alone; unknown formats and a pattern with lookaround are accepted', async () => {
+it('only an unusable tool is reported and omitted; unknown formats and lookaround are accepted', async () => {
   const properties = { mail: { type: 'string', pattern: '^(?!\\.)[^@]+@[^@]+$', maxLength: 20 } }
   const formats = { what: { type: 'string', format: 'regex' }, count: { type: 'integer', format: 'int32' } }
   const tools = [
@@ -223,7 +223,7 @@ it('applies deadlines, rules by origin, and the refusal without a user', async (
   expect(await call('ship_variables')).toMatchObject({ error: { code: 'ApprovalDenied' } })
 })
 
-it('a local server outside a jail is marked, fails calls after a crash, reconnects after the backoff, and is gone once disabled', async () => {
+it('a server outside a jail is marked, reconnects after a crash and a backoff, and is gone once disabled', async () => {
   const far = { type: 'remote' as const, url: 'http://127.0.0.1:9/mcp' }
   const near = { ...light('echo', 'crash'), jail: false }
   configure({ mcp: { ship: near, far } })

@@ -10,12 +10,14 @@ import { clientOf, ERAS, servedWorld, type Era, type Person, type ServedWorld } 
 
 const CODE = `
 const schema = { type: 'object', required: ['name'], properties: {
-  name: { type: 'string', title: 'Na\\u202eme' }, age: { type: 'integer', default: 30 }, size: { type: 'string', oneOf: [{ const: 's', title: 'Small' }] },
+  name: { type: 'string', title: 'Na\\u202eme' }, age: { type: 'integer', default: 30 },
+  size: { type: 'string', oneOf: [{ const: 's', title: 'Small' }] },
   tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] } }, sure: { type: 'boolean' },
 } }
 export default { tools: {
   fill: { execute: (_, { interact }) => interact.form('Who are you?', schema, { name: 'who' }) },
-  nested: { execute: (_, { interact }) => interact.form('Who?', { type: 'object', properties: { a: { type: 'object' } } }) },
+  nested: { execute: (_, { interact }) =>
+    interact.form('Who?', { type: 'object', properties: { a: { type: 'object' } } }) },
 } }`
 
 let home: string

@@ -30,7 +30,7 @@ describe.each(thoroughly<readonly Era[]>(['modern'], ERAS))('between a client of
     }
   }
 
-  it('a tool is found among many and runs after the user agrees; questions of the server go to that user, and its progress is forwarded', async () => {
+  it('a tool found among many runs after approval, and its questions and progress reach the user', async () => {
     await world.host.register(
       Array.from({ length: 21 }, (_, i) =>
         defineTool({

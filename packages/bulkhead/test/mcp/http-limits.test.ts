@@ -163,7 +163,8 @@ it('a session is not replaced before its first call', async () => {
 })
 
 describe('a body', () => {
-  const HEAD = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n`
+  const HEAD = 'POST /mcp HTTP/1.1\r\nHost: localhost\r\n'
+    + 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n'
   const CHUNK = `10000\r\n${' '.repeat(0x10000)}\r\n`
 
   /** Sends chunks without end. Resolves with the status when the server has closed the connection. */

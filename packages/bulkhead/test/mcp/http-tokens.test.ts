@@ -220,7 +220,7 @@ describe('mcp token', () => {
     expect((await token('list')).stderr).toMatch(/^StoreUnavailable /)
   })
 
-  it('serves with given tokens also after a restart, takes new ones while it runs, and ends what a revoked one opened', async () => {
+  it('accepts given tokens after a restart and new ones at once, and ends what a revoked one opened', async () => {
     const secret = 'a-token-that-the-operator-made'
     writeFileSync(join(folder, 'token'), `${secret}\n`)
     const first = await start(['--token-file', join(folder, 'token')])

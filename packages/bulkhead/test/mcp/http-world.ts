@@ -24,7 +24,8 @@ export class HttpWorld {
         { name: 'wait' }, { name: 'count' }, { name: 'greet', requires: { capabilities: ['interact'] } },
       ],
     }, `export default { tools: {
-      wait: { execute: (args, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('stopped'))) },
+      wait: { execute: (args, { signal }) =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve('stopped'))) },
       count: { execute: (args, { progress }) => { progress('one'); return 'counted' } },
       greet: { execute: async (args, { interact }) => 'Hello ' + await interact.ask('Who?') },
     } }`)

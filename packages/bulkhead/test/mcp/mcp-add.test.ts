@@ -7,6 +7,7 @@ import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { readLauncher } from '../../src/cli/servers/mcp-pin.ts'
 import { inside } from '../command-inside.ts'
 import { startRegistry } from '../registry.ts'
+import { joined } from '../joined.ts'
 
 let folder: string
 let home: string
@@ -28,7 +29,10 @@ it('adds a server with its grants, shows them and what is missing, and removes i
     'add', 'notes', '--read', 'data', '--write', '.', '--net', 'api.example.com', '--env', 'TOKEN', '--', 'node',
     '/etc', '-x',
   )
-  expect([added.code, added.stdout]).toEqual([0, expect.stringMatching(/Added notes to .*\n +starts +node \/etc -x\n +in a jail +reads .*data, writes \{workspace\}, reaches api\.example\.com, reads the variable TOKEN\n/)])
+  expect([added.code, added.stdout]).toEqual([0, expect.stringMatching(joined(
+    /Added notes to .*\n +starts +node \/etc -x\n/,
+    / +in a jail +reads .*data, writes \{workspace\}, reaches api\.example\.com, reads the variable TOKEN\n/,
+  ))])
   expect(added.stderr).toMatch(/may not read "\/etc", which its command names/)
   const requires = { fs: { read: [join(folder, 'data')], write: ['{workspace}'] }, net: { hosts: ['api.example.com'] } }
   expect(config()).toEqual({
@@ -45,7 +49,8 @@ it('adds a key that the server does not see, and warns of one that it gets', asy
     'add', 'notes', '--use-key', 'TOKEN=api.example.com/v1/**', '--env', 'API_KEY', '--env', 'LEVEL', '--', 'node',
   )
   expect([added.code, added.stdout]).toEqual([0, expect.stringContaining(
-    'uses the key TOKEN in Authorization of GET, HEAD, POST, PUT, PATCH, DELETE https://api.example.com/v1/**, and does not see it',
+    'uses the key TOKEN in Authorization of GET, HEAD, POST, PUT, PATCH, DELETE https://api.example.com/v1/**, '
+    + 'and does not see it',
   )])
   expect(added.stderr).toMatch(/warning: the server reads the value of API_KEY\. .*--use-key API_KEY=HOST/)
   expect(added.stderr).not.toContain('LEVEL')
@@ -88,7 +93,9 @@ it('reads the package and the program of a launcher', () => {
 /** As uv, without a network: an environment with one script. */
 const UV = `#!/bin/sh
 case "$1 $2" in
-  'pip compile') for last; do :; done; echo 'acme-notes==1.2.3 --hash=sha256:0' > "$(dirname "$last")/requirements.txt" ;;
+  'pip compile')
+    for last; do :; done
+    echo 'acme-notes==1.2.3 --hash=sha256:0' > "$(dirname "$last")/requirements.txt" ;;
   'pip sync') printf '#!%s/venv/bin/python\\n' "$PWD" > venv/bin/acme-notes ;;
   *) mkdir -p "$2/bin" && touch "$2/pyvenv.cfg" "$2/bin/python" ;;
 esac

@@ -164,7 +164,7 @@ describe('the command', () => {
     expect(existsSync(join(folder, 'ran'))).toBe(false)
   }
 
-  it('with --http prints address and token once, offers tools that are installed later, uses no project layer that changes, and ends with a signal', async () => {
+  it('serves over HTTP with a token that it prints once, and offers tools that are installed later', async () => {
     const more = ['--trust-project', '--all']
     useThreads(join(folder, 'home'))
     let signalled = async (): Promise<void> => {}
@@ -193,7 +193,7 @@ describe('the command', () => {
   })
 
   it.each([[], ['--trust-project'], ['--trust-project', '--all']])(
-    'offers tools that are installed later, uses no project layer that appears or changes, and lists all with --all (%s %s)', ONLY_IN_SOAK,
+    'offers tools that are installed later, but no project layer that appears or changes (%s %s)', ONLY_IN_SOAK,
     async (...more) => expectLaterTools(more, (options) => connect('modern', undefined, more, options)))
 
   it('lists more than twenty tools only with --all', ONLY_IN_SOAK, async () => {
@@ -215,7 +215,7 @@ describe('the command', () => {
   )
 
   // One process, because it takes seconds of CPU time.
-  it('offers the named tools in the given mode, writes only the protocol to standard output, reports invalid lines, and leaves no process behind when its client disappears during a call', async () => {
+  it('writes only the protocol to standard output, and leaves no process when its client disappears', async () => {
     writeExtension(join(folder, 'home'), { id: 'noisy', tools: [{ name: 'noisy' }] }, `
       console.log('loaded')
       export default { tools: { noisy: { execute: async (args, { progress }) => {

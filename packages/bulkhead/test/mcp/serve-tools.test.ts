@@ -291,7 +291,10 @@ describe.each(ERAS)('a client of the %s era', (era) => {
       ],
     }, `export default { tools: {
       long: { execute: () => 'x'.repeat(5000) },
-      formed: { execute: ({ n }) => ({ first: 'x', ...Object.fromEntries(Array.from({ length: n }, (_, i) => ['member' + i, i])), last: 'longest'.repeat(9) }) },
+      formed: { execute: ({ n }) => ({
+        first: 'x', ...Object.fromEntries(Array.from({ length: n }, (_, i) => ['member' + i, i])),
+        last: 'longest'.repeat(9),
+      }) },
       list: { execute: () => [1, 2] },
     } }`)
     await host.reload()

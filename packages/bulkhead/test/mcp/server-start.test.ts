@@ -215,10 +215,17 @@ describe('a server in a jail without network', needs('bubblewrap'), () => {
       for await (const line of createInterface(process.stdin)) {
         const { id, method } = JSON.parse(line)
         if (id === undefined) continue
-        if (method === 'initialize') send({ id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'w', version: '1' } } })
-        else if (method === 'tools/list') send({ id, result: { tools: [{ name: 'now', inputSchema: { type: 'object' } }] } })
-        else if (method === 'tools/call') await call().then((result) => send({ id, result }), (error) => send({ id, error: { code: -32000, message: error.message } }))
-        else send({ id, error: { code: -32601, message: 'unknown' } })
+        if (method === 'initialize') {
+          const serverInfo = { name: 'w', version: '1' }
+          send({ id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo } })
+        } else if (method === 'tools/list') {
+          send({ id, result: { tools: [{ name: 'now', inputSchema: { type: 'object' } }] } })
+        } else if (method === 'tools/call') {
+          await call().then(
+            (result) => send({ id, result }),
+            (error) => send({ id, error: { code: -32000, message: error.message } }),
+          )
+        } else send({ id, error: { code: -32601, message: 'unknown' } })
       }`,
     )
     const { host } = await open({ weather: { type: 'local', command: [process.execPath, script] } })

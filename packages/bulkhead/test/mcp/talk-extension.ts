@@ -2,8 +2,12 @@ import { writeExtension } from '../extension-folder.ts'
 
 const CODE = `export default { tools: {
   greet: { execute: async (_, { interact }) => ({ hello: await interact.ask('Who?') }) },
-  both: { execute: async (_, { tools }) => ({ names: (await Promise.all([tools.call('greet', {}), tools.call('greet', {})])).map(({ data, error_text }) => data?.hello ?? error_text) }) },
-  wait: { execute: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('stopped'))) },
+  both: { execute: async (_, { tools }) => {
+    const results = await Promise.all([tools.call('greet', {}), tools.call('greet', {})])
+    return { names: results.map(({ data, error_text }) => data?.hello ?? error_text) }
+  } },
+  wait: { execute: (_, { signal }) =>
+    new Promise((resolve) => signal.addEventListener('abort', () => resolve('stopped'))) },
   fail: { execute: () => { throw new Error('no') } },
 } }`
 

@@ -62,7 +62,9 @@ describe('public OpenAPI documents', needs('public test data'), () => {
       }),
     ).toMatchObject({ type: 'output' })
     expect(fixture.shop.seen.map(({ body }) => decodeURIComponent(body))).toEqual([
-      'name=Ada&metadata[order]=7&expand[0]=sources', 'cancel_url=no&success_url=yes&payment_method_types[0]=card&line_items[0][price]=p1&line_items[0][quantity]=2&line_items[1][price]=p2',
+      'name=Ada&metadata[order]=7&expand[0]=sources',
+      'cancel_url=no&success_url=yes&payment_method_types[0]=card'
+      + '&line_items[0][price]=p1&line_items[0][quantity]=2&line_items[1][price]=p2',
     ])
   })
 })

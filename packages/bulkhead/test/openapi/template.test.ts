@@ -77,7 +77,8 @@ paths:
     post:
       parameters:
         - { name: id, in: path, required: true, schema: { type: string } }
-        - { name: tags, in: query, style: pipeDelimited, explode: false, schema: { type: array, items: { type: string } } }
+        - { name: tags, in: query, style: pipeDelimited, explode: false,
+            schema: { type: array, items: { type: string } } }
       requestBody: { content: { application/json: { schema: { $ref: 'models/order.yaml#/Order' } } } }
       responses: { '200': { description: ok } }
   /health: { $ref: 'paths/health.yaml' }

@@ -16,7 +16,8 @@ import { argumentsOf, withFewChecks } from './shell-words.ts'
 const NOT_RUN: ReadonlyMap<string, string> = new Map([
   ['bulkhead sign dist/weather-1.4.0.tgz', 'only CI has the identity'],
   [
-    `bulkhead mcp add files --read /srv/data --net cdn.acme.example --use-key 'ACME_TOKEN=api.acme.example/v1/**' -- npx -y @acme/files-server .`,
+    'bulkhead mcp add files --read /srv/data --net cdn.acme.example '
+    + `--use-key 'ACME_TOKEN=api.acme.example/v1/**' -- npx -y @acme/files-server .`,
     'the package is an example; mcp-add.test.ts runs it',
   ],
   [

@@ -91,7 +91,8 @@ function tools(): void {
     join(folder, 'home'), { id: name, tools: [{ name, inputSchema: input, mode: undefined, ...more }] }, body,
   )
   const reads = (name: string) =>
-    `export default { tools: { ${name}: { execute: async ({ path }, { fs }) => ({ text: await fs.readText(path) }) } } }`
+    `const execute = async ({ path }, { fs }) => ({ text: await fs.readText(path) })
+    export default { tools: { ${name}: { execute } } }`
   const requires = { fs: { read: ['{workspace}/**'] } }
   tool('reader', { requires, gated: true }, reads('reader'))
   tool('deployer', { requires, gated: true, approvalKey: '{target}' }, reads('deployer'))

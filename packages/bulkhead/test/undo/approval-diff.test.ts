@@ -51,7 +51,8 @@ it('shows what a third-party tool would write if its arguments say so, and undo 
   const tools = ['save', 'swap'].map((name) => ({ name, requires, mode: 'safe_write' as const, gated: true }))
   writeExtension(world.home, { id: 'editor', tools }, `
     const save = { execute: async ({ file_path, content }, { fs }) => { await fs.write(file_path, content) } }
-    export default { tools: { save, swap: { execute: async ({ path, new_string }, { fs }) => { await fs.write(path, new_string) } } } }
+    const swap = { execute: async ({ path, new_string }, { fs }) => { await fs.write(path, new_string) } }
+    export default { tools: { save, swap } }
   `)
   await host.close()
   host = await world.open({ config: IN_THREADS })

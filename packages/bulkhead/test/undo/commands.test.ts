@@ -114,7 +114,7 @@ it('refuses to undo what was changed since, and what a link leads away from now'
   expect(world.read('elsewhere/b.txt')).toBe('two\n')
 })
 
-it('leaves to other calls what they changed meanwhile, and records once what two commands changed at the same time', async () => {
+it('leaves to other calls what they changed, and records once what two commands changed at the same time', async () => {
   world.write('a.txt', 'one\n')
   world.write('b.txt', 'two\n')
   const waiting = (file: string, then: string): string =>

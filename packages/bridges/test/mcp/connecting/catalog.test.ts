@@ -101,7 +101,8 @@ it('converts schemas of older drafts, with a warning', () => {
   }])
   expect(diagnostics).toMatchObject([{
     severity: 'warning', code: 'ConfigSchemaInvalid',
-    message: 'A schema of "my_ship_a" is not valid JSON Schema 2020-12 and was converted: it has "required" inside properties, boolean exclusive bounds, an empty list instead of an empty object.',
+    message: 'A schema of "my_ship_a" is not valid JSON Schema 2020-12 and was converted: '
+      + 'it has "required" inside properties, boolean exclusive bounds, an empty list instead of an empty object.',
   }])
 })
 

@@ -160,7 +160,8 @@ it('names the grants that a command line lacks', () => {
     [],
   )
   expect(found(['node', '..', `--root=${outside}`])).toEqual([
-    `warning CapabilityDenied The MCP server "ship" runs in a jail and may not read "${outside}", which its command names. Add the folder to mcp.ship.requires.fs.read in the configuration.`,
+    `warning CapabilityDenied The MCP server "ship" runs in a jail and may not read "${outside}", which its `
+    + 'command names. Add the folder to mcp.ship.requires.fs.read in the configuration.',
   ])
   expect(found(['node', '..'], { jail: false })).toEqual([])
   for (const command of [['npx', '-y', 'x'], ['/usr/bin/uvx', 'x'], ['pnpm', 'dlx', 'x'], ['uv', 'tool', 'run', 'x']]) {

@@ -21,7 +21,8 @@ const query = (value: Json, more: Partial<DescribedParameter> = {}) =>
 
 describe('a query', () => {
   it.each<readonly [Json, Partial<DescribedParameter>, string]>([
-    ['b c&d=é', {}, '?a=b%20c%26d%3D%C3%A9'], [5, {}, '?a=5'], [false, {}, '?a=false'], ['', {}, '?a='], [null, {}, ''],
+    ['b c&d=é', {}, '?a=b%20c%26d%3D%C3%A9'],
+    [5, {}, '?a=5'], [false, {}, '?a=false'], ['', {}, '?a='], [null, {}, ''],
     [[], {}, ''], [{}, {}, ''],
     [['b', 'c,d'], {}, '?a=b&a=c%2Cd'], [['b', 'c,d'], { explode: false }, '?a=b,c%2Cd'],
     [['b', 'c'], { style: 'spaceDelimited', explode: false }, '?a=b%20c'],

@@ -54,7 +54,10 @@ it('keeps the keys of YAML as they are written', () => {
 openapi: 3.1.0
 info: { title: Versions, version: '1' }
 paths:
-  /v: { post: { operationId: v, requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/1.10' } } } } } }
+  /v:
+    post:
+      operationId: v
+      requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/1.10' } } } }
 components:
   schemas:
     1.10: { type: object, properties: { ~: { type: string }, 0x10: { enum: [0x10] } } }
