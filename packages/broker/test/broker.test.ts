@@ -59,17 +59,24 @@ describe('the broker', () => {
       ].map((asked) => asked.then(() => 'granted', ({ code, message }: BulkheadError) => `${code}: ${message}`)))
     }
     expect(await refusals('global')).toEqual([
-      'CapabilityDenied: "/etc/passwd" is outside what the tool may read. Declare it in `requires.fs`, or use a path inside.',
-      'CapabilityDenied: The tool may not reach the host example.com:22. Declare it in `requires.net.hosts`; without a port it means 80 and 443.',
+      'CapabilityDenied: "/etc/passwd" is outside what the tool may read. Declare it in `requires.fs`, or use a path '
+        + 'inside.',
+      'CapabilityDenied: The tool may not reach the host example.com:22. Declare it in `requires.net.hosts`; without '
+        + 'a port it means 80 and 443.',
       'CapabilityDenied: The tool all may not run "rm". Declare it in `requires.shell` by its bare name.',
-      'CapabilityDenied: The tool all may run "git", but not with these arguments. Declare a pattern for each in `requires.shell`.',
+      'CapabilityDenied: The tool all may run "git", but not with these arguments. Declare a pattern for each in '
+        + '`requires.shell`.',
     ])
     const toCallers = await refusals('bundled')
     expect(toCallers).toEqual([
-      'CapabilityDenied: "/etc/passwd" is outside what the tool may read. Use a path inside the workspace that is not in a folder of the host.',
-      'CapabilityDenied: The tool may not reach the host example.com:22. Use another host or port, or ask the operator to allow this one.',
-      'CapabilityDenied: The tool all may not run "rm". Use a different command, or ask the operator to allow this one.',
-      'CapabilityDenied: The tool all may run "git", but not with these arguments. Use other arguments, or ask the operator to allow these.',
+      'CapabilityDenied: "/etc/passwd" is outside what the tool may read. Use a path inside the workspace that is '
+        + 'not in a folder of the host.',
+      'CapabilityDenied: The tool may not reach the host example.com:22. Use another host or port, or ask the '
+        + 'operator to allow this one.',
+      'CapabilityDenied: The tool all may not run "rm". Use a different command, or ask the operator to allow this '
+        + 'one.',
+      'CapabilityDenied: The tool all may run "git", but not with these arguments. Use other arguments, or ask the '
+        + 'operator to allow these.',
     ])
     expect(await refusals('global', { code: { kind: 'module', module: { tools: {} } } })).toEqual(toCallers)
   })

@@ -123,10 +123,12 @@ describe('continuous integration', needs('Linux'), () => {
 
   it('repeats the failures of both parts before its last line', () => {
     const summary = `\n✗ Some steps failed.\n${describeCounts([failing], []).join('\n')}\n`
-    const walls = `${'a wall\n'.repeat(150)}${describeCounts([{ ...failing, name: 'two', problems: ['two: c works'] }], []).join('\n')}\n`
+    const counts = describeCounts([{ ...failing, name: 'two', problems: ['two: c works'] }], []).join('\n')
+    const walls = `${'a wall\n'.repeat(150)}${counts}\n`
     expect(ciRun(summary, walls)).toEqual({
       status: 1,
-      end: '✗ Some steps failed.\n  ✗ one: b works\n      It is failed.\n  ✗ two: c works\n\n2 passed, 2 failed\n',
+      end: '✗ Some steps failed.\n  ✗ one: b works\n      It is failed.\n  ✗ two: c works\n\n'
+        + '2 passed, 2 failed\n',
     })
   })
 

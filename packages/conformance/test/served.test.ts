@@ -74,7 +74,8 @@ const HONEST: Example = {
       const form = await interact.form(text, { type: 'object', required: ['size'], properties: {
         size: { type: 'integer', minimum: 3 }, shade: { type: 'string', enum: ['dark', 'light'] } } })
       if (!(form.size >= 3)) throw new Error('the form has no size')
-      return { colour, many, answer: await interact.ask('Which shade?'), password: (await interact.password('Key?')).length }
+      const answer = await interact.ask('Which shade?')
+      return { colour, many, answer, password: (await interact.password('Key?')).length }
     } },
     upper_text: { execute: ({ text }) => ({ text: String(text).toUpperCase() }) },
   } }\n`,
@@ -165,7 +166,8 @@ it('reports an undeclared power first, also if the tool hides the denial', async
       manifest: extension('hidden', [
         { name: 'quiet', description: 'Fetches a page and hides failures.', inputSchema: input({ text: WORD }) },
       ]),
-      code: `export default { tools: { quiet: { execute: () => fetch('https://api.example.com/v1').catch(() => { throw new Error('Down.') }) } } }\n`,
+      code: `export default { tools: { quiet: { execute: () => fetch('https://api.example.com/v1').catch(() => { `
+        + `throw new Error('Down.') }) } } }\n`,
     },
     { only: ['power-declared', 'call-succeeds'] },
   )

@@ -24,7 +24,9 @@ export const fromJsonSchema = defineExtension({
         const key = await runtime.secrets.handle('WEATHER_KEY')
         // @ts-expect-error a secret that was not declared
         await runtime.secrets.handle('WEATHER_TOKEN')
-        for await (const { path, change } of runtime.fs.watch('docs')) same<typeof change, 'created' | 'changed' | 'removed'>(path === '' || true)
+        for await (const { path, change } of runtime.fs.watch('docs')) {
+          same<typeof change, 'created' | 'changed' | 'removed'>(path === '' || true)
+        }
         const text = await runtime.fs.readText(args.city)
         // @ts-expect-error only reading was declared
         await runtime.fs.write('a', 'b')
@@ -147,7 +149,9 @@ export const slotFromSchema = defineExtension({
 })
 
 /** A tool for `host.register` has a name. One for an extension may do without. */
-export const named = defineTool({ name: 'price', description: 'Names a price.', input: { type: 'object' }, execute: () => null })
+export const named = defineTool({
+  name: 'price', description: 'Names a price.', input: { type: 'object' }, execute: () => null,
+})
 same<typeof named.name, 'price'>(true)
 export const unnamed = defineTool({ description: 'Names a price.', input: { type: 'object' }, execute: () => null })
 // @ts-expect-error it may have no name
@@ -158,27 +162,39 @@ export const undescribed = defineTool({ input: { type: 'object' }, execute: () =
 
 export const badName = defineExtension({
   tools: {
-    // @ts-expect-error "get weather" cannot be the name of a tool. Begin with a letter, and use letters, digits, _ and - only.
+    // @ts-expect-error "get weather" cannot be the name of a tool. Begin with a letter, …
     'get weather': { execute: () => null },
-    // @ts-expect-error "_hidden" cannot be the name of a tool. Begin with a letter, and use letters, digits, _ and - only.
+    // @ts-expect-error "_hidden" cannot be the name of a tool. Begin with a letter, …
     '_hidden': lookUp,
     'get-weather_2': { execute: () => null },
   },
 })
-// @ts-expect-error "get.weather" cannot be the name of a tool. Begin with a letter, and use letters, digits, _ and - only.
+// @ts-expect-error "get.weather" cannot be the name of a tool. Begin with a letter, …
 export const onlyBadName = defineExtension({ tools: { 'get.weather': { execute: () => null } } })
 // @ts-expect-error "2nd" cannot be the name of a tool. Begin with a letter, and use letters, digits, _ and - only.
 export const badOwnName = defineTool({ name: '2nd', description: 'Counts.', execute: () => null })
 declare const made: `tool_${number}`
 export const madeName = defineTool({ name: made, description: 'Counts.', execute: () => null })
 
-const CITY = { type: 'object', properties: { city: { type: 'object', properties: { name: { type: 'string' } } } } } as const
-export const knownArgument = defineTool({ description: 'Counts.', input: CITY, approvalKey: 'of {city.name}', execute: () => null })
-// @ts-expect-error The input has no argument "town". Name one of its properties.
-export const unknownArgument = defineTool({ description: 'Counts.', input: CITY, approvalKey: '{city}/{town}', execute: () => null })
-// @ts-expect-error The input has no argument "word". Name one of its properties.
-export const unknownMember = defineTool({ description: 'Counts.', input: z.strictObject({ city: z.string() }), approvalKey: '{word.first}', execute: () => null })
-export const openInput = defineTool({ description: 'Counts.', input: z.looseObject({}), approvalKey: '{word}', execute: () => null })
+const CITY = {
+  type: 'object', properties: { city: { type: 'object', properties: { name: { type: 'string' } } } },
+} as const
+export const knownArgument = defineTool({
+  description: 'Counts.', input: CITY, approvalKey: 'of {city.name}', execute: () => null,
+})
+export const unknownArgument = defineTool({
+  description: 'Counts.', input: CITY, execute: () => null,
+  // @ts-expect-error The input has no argument "town". Name one of its properties.
+  approvalKey: '{city}/{town}',
+})
+export const unknownMember = defineTool({
+  description: 'Counts.', input: z.strictObject({ city: z.string() }), execute: () => null,
+  // @ts-expect-error The input has no argument "word". Name one of its properties.
+  approvalKey: '{word.first}',
+})
+export const openInput = defineTool({
+  description: 'Counts.', input: z.looseObject({}), approvalKey: '{word}', execute: () => null,
+})
 export const inline = defineExtension({
   tools: {
     good: { input: CITY, approvalKey: '{city}', execute: () => null },

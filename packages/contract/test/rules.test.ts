@@ -163,7 +163,8 @@ describe('an unknown part', () => {
     expect(judged({ subject: 'us', isKey: true }, 'fs.read', '/ws/a')).toBe('deny')
     // The key is known to be a file, or a command of the grant.
     expect(judged(eu, 'fs.read', '/ws/a', { capability: 'fs.read', subject: '/ws/eu' })).toBe('deny')
-    expect(judged(eu, 'shell.run', 'rm x', { capability: 'shell.run', subject: 'eu …', isUnknown: true })).toBe('deny')
+    const suspect = { capability: 'shell.run', subject: 'eu …', isUnknown: true } as const
+    expect(judged(eu, 'shell.run', 'rm x', suspect)).toBe('deny')
     expect(
       judged(eu, 'fs.read', '/ws/a', { capability: 'shell.run', subject: 'eu …', isUnknown: true }),
     ).toBeUndefined()

@@ -145,7 +145,9 @@ test('an extension that is stopped while it activates does not become active', a
   await flush()
   const closing = world.host.close()
   await clock.advance(1_000)
-  expect(await closing).toMatchObject({ stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleTimeout' } }] })
+  expect(await closing).toMatchObject({
+    stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleTimeout' } }],
+  })
   expect(verdictOf(await waiting)).toBe('HostClosed')
   gate.resolve()
   await flush()
@@ -207,7 +209,7 @@ test('a listener that throws changes nothing', async () => {
   expect(new Set(world.eventsOf('SuppressedError').map(({ message }) => message))).toEqual(new Set(['broken']))
 })
 
-test('a name has an origin and a generation, and extensions can be registered and unregistered while others run', async () => {
+test('a name has an origin and a generation, and extensions come and go while others run', async () => {
   const world = createWorld({
     extensions: [{ id: 'low', layer: 'bundled', tools: { echo: { execute: () => 'low' } } }],
   })

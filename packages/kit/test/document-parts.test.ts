@@ -12,7 +12,8 @@ function find(files: Readonly<Record<string, string>>, first: string) {
 
 it('finds the files of a document in JSON and YAML, each once', () => {
   const parts = find({
-    'api.yaml': '$ref: models/pet.yml#/Pet\n"$ref": "models/pet.yml"\n$ref:   \'a%20b.json\'\n{ $ref: gone.yml }\n$ref: "#/local"',
+    'api.yaml': '$ref: models/pet.yml#/Pet\n"$ref": "models/pet.yml"\n$ref:   \'a%20b.json\'\n{ $ref: gone.yml }\n'
+      + '$ref: "#/local"',
     'models/pet.yml': '{"$ref":"../a b.json#/x"}, {"$ref" : "./owner.json"} $ref: ../api.yaml#/components',
     'models/owner.json': '{"$ref":"../../outside.json"} {"$ref":"/etc/passwd"} {"$ref":"https://evil.example/x"}',
     'a b.json': '{}',

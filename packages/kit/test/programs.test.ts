@@ -37,7 +37,7 @@ it('the code of a program is its file and its libraries, never the folder that i
   expect(codeOf(join(folder, 'none'))).toEqual([])
 })
 
-it('packages of Node come with the outermost node_modules, also through links and for scripts among the arguments', () => {
+it('packages of Node come with the outermost node_modules, also through links and for scripts in arguments', () => {
   const file = program('app/node_modules/.pnpm/a/node_modules/a/cli.js', '#!/usr/bin/env tool\n')
   symlinkSync(file, join(folder, 'linked'))
   program('tools/tool')

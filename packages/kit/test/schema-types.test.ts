@@ -93,7 +93,8 @@ describe('the type of a schema', () => {
     }))
     fc.assert(fc.property(schema, names, (value, name) => {
       const { type, declarations } = typeOfSchema(value, 'T')
-      const source = `${declarations.join('\n')}\ndeclare const tools: {\n${commentOf('x', '')}${memberName(name)}(args: ${type}): void\n}`
+      const source = `${declarations.join('\n')}\ndeclare const tools: {\n`
+        + `${commentOf('x', '')}${memberName(name)}(args: ${type}): void\n}`
       expect(stripTypeScriptTypes(source).trim()).toBe('')
     }), { numRuns: thoroughly(200, 20_000) })
   })

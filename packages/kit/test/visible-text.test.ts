@@ -15,7 +15,11 @@ describe('visible text', () => {
     ['a mark without a base character', '"\u0338a', '"\\u{338}a'],
     ['stacked marks', `a${'\u0301'.repeat(5)}`, `a${'\u0301'.repeat(4)}\\u{301}`],
     ['ordinary text of any language', 'zürich 東京 😀 عربي', 'zürich 東京 😀 عربي'],
-    ['letters with marks', 'हिन्दी ไทย กี่น้ำ נִקּוּד e\u0323\u0302', 'हिन्दी ไทย กี่น้ำ נִקּוּד e\u0323\u0302'],
+    [
+      'letters with marks',
+      'हिन्दी ไทย กี่น้ำ נִקּוּד e\u0323\u0302',
+      'हिन्दी ไทย กี่น้ำ נִקּוּד e\u0323\u0302',
+    ],
     ['emoji with variation selectors', '❤️ ✔️ 1️⃣', '❤️ ✔️ 1️⃣'],
     ['line breaks and tabs', 'a\nb\tc', 'a\\u{a}b\\u{9}c'],
   ])('shows %s', (_, text, shown) => {

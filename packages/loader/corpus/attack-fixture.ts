@@ -39,7 +39,8 @@ export class AttackFixture {
 
   /** Code that creates the marker file. */
   get code(): string {
-    return `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(this.marker)}, 'ran')\nexport default {}\n`
+    return `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(this.marker)}, 'ran')\n`
+      + `export default {}\n`
   }
 
   /** Writes a package to the global layer. By default its module creates the marker file. */

@@ -10,7 +10,8 @@ export function renderSection(record: Record): string {
   const notInThread = Object.keys(record.notContainedInThread).map(Number)
   return [
     '',
-    `Every attack of the corpus runs on real hosts, in both placements, on Node ${record.node}. Contained means: it fails with the`,
+    `Every attack of the corpus runs on real hosts, in both placements, on Node ${record.node}. Contained means: it `
+      + `fails with the`,
     'expected error, touches nothing outside the grant, and the host and another extension still respond.',
     '',
     '| | attacks on | number | contained in a process | contained in a thread |',
@@ -22,20 +23,24 @@ export function renderSection(record: Record): string {
     ...Object.entries(record.notContainedInThread)
       .map(([id, what]) => `- ${id}: ${attackOf(Number(id)).title}; ${what}`),
     '',
-    'Contained only if the system has a path for every open descriptor, as Linux has in /proc. On other systems a short race',
+    'Contained only if the system has a path for every open descriptor, as Linux has in /proc. On other systems a '
+      + 'short race',
     `remains: ${listed(descriptorPathsOnly)}.`,
     '',
-    'Contained only if the system has Landlock or can give a process its own namespaces, tested without all other layers and',
+    'Contained only if the system has Landlock or can give a process its own namespaces, tested without all other '
+      + 'layers and',
     `without bubblewrap: ${listed(systemOnly)}.`,
     '',
-    'What each layer inside the worker contains alone: the same attacks without the other layer and without the layers of the',
+    'What each layer inside the worker contains alone: the same attacks without the other layer and without the '
+      + 'layers of the',
     'operating system. The numbers in parentheses are the attacks that succeed then.',
     '',
     '| | attacks on | number | lockdown in a process | in a thread | permission in a process | in a thread |',
     '|---|---|---|---|---|---|---|',
     ...sections.filter((section) => confinedIn(section).length > 0).map((section) => layersOf(section, record)),
     '',
-    'The gate alone contains these, which succeed against a host that exposes an object with plain Comlink or accepts messages of',
+    'The gate alone contains these, which succeed against a host that exposes an object with plain Comlink or '
+      + 'accepts messages of',
     `a thread unchecked: ${ranges(ON_GATE.map(({ id }) => id))}.`,
     '',
     `Attacks ${ranges(

@@ -21,7 +21,8 @@ const work = async () => {
       const outcome = await new Promise((done) => {
         try {
           const value = use('out.txt', 'text', () => done('callback'))
-          if (typeof value?.on === 'function') value.on('error', () => done('denied')).on('spawn', () => done('spawned'))
+          if (typeof value?.on !== 'function') return
+          value.on('error', () => done('denied')).on('spawn', () => done('spawned'))
           else Promise.resolve(value).then((given) => done(String(given)), () => done('denied'))
           setImmediate(() => setImmediate(() => done('nothing')))
         } catch { done('denied') }
@@ -34,7 +35,8 @@ const work = async () => {
 const early = await work()
 const sent = await globals.fetch('http://127.0.0.1:9').then(() => 'sent', (error) => error.code)
 export default { tools: { run: { execute: async () => ({
-  names: Object.keys(found), early, late: await work(), sent, classes: [new Headers({ a: 'b' }).get('a'), typeof Request],
+  names: Object.keys(found), early, late: await work(), sent,
+  classes: [new Headers({ a: 'b' }).get('a'), typeof Request],
 }) } } }`
 
 it('gives a module that is described every shim, and no power', async () => {
@@ -56,7 +58,8 @@ it.each([
   ['awaited', `await readFile('a.txt')`, 'CompartmentStartFailed'],
   ['in a promise without a handler', `readFile('a.txt')`, 'CompartmentCrashed'],
 ])('names a shim that is used at the top level, %s, and where', async (_, use, code) => {
-  const source = `import { readFile } from 'node:fs/promises'\n${use}\nexport default { tools: { run: { execute() {} } } }`
+  const source = `import { readFile } from 'node:fs/promises'\n`
+    + `${use}\nexport default { tools: { run: { execute() {} } } }`
   expect(await refusal(newSandbox().open(described(source)))).toMatchObject({
     code,
     message: expect.stringMatching(

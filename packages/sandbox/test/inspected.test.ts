@@ -18,7 +18,9 @@ function built(source: string, placement: 'process' | 'thread' = 'process') {
 
 const PROBE = running(`
   const tried = {}
-  for (const name of ['node:inspector', 'node:net']) tried[name] = await import(name).then(() => 'imported', (error) => error.code)
+  for (const name of ['node:inspector', 'node:net']) {
+    tried[name] = await import(name).then(() => 'imported', (error) => error.code)
+  }
   return { ...tried, kill: typeof process.kill, builtin: typeof process.getBuiltinModule }`)
 
 function inspecting(os: 'auto' | 'off' | 'require') {

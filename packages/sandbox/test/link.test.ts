@@ -135,7 +135,8 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     const [near, far] = await pairs[kind]!()
     expose({ echo: (value: unknown) => value }, link(far).call)
     const remote = new Remote(link(near).call)
-    const long = fc.tuple(fc.string({ unit: anyCodePoint }), fc.nat(10)).map(([text, n]) => text.padEnd(n * 1_000, 'ü'))
+    const long = fc.tuple(fc.string({ unit: anyCodePoint }), fc.nat(10))
+      .map(([text, n]) => text.padEnd(n * 1_000, 'ü'))
     const value = fc.oneof(long, fc.jsonValue(), fc.array(long), fc.dictionary(fc.string(), fc.array(long)))
     await fc.assert(fc.asyncProperty(fc.array(value, { minLength: 1, maxLength: 4 }), async (values) => {
       expect(await Promise.all(values.map((one) => remote.call('echo', one))))

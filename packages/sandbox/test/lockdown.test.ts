@@ -72,7 +72,9 @@ describe.each(REMOTE)('code in a %s', (placement) => {
         stacks: () => { Error.prepareStackTrace = () => [] },
         console: () => { console.log = null },
         process: () => { globalThis.process = null },
-        setter: () => { Object.getOwnPropertyDescriptor(Object.prototype, 'toString').set.call(Object.prototype, null) },
+        setter: () => {
+          Object.getOwnPropertyDescriptor(Object.prototype, 'toString').set.call(Object.prototype, null)
+        },
       }
       const succeeds = (attempt) => {
         try { attempt() } catch (error) { return error.name !== 'TypeError' }
@@ -122,7 +124,9 @@ describe.each(REMOTE)('code in a %s', (placement) => {
       import { inspect } from 'node:util'
     `
     expect(await evaluate(`
-      class Failure extends Error { constructor(message) { super(message); this.name = 'Failure'; this.toString = () => 'printed' } }
+      class Failure extends Error {
+        constructor(message) { super(message); this.name = 'Failure'; this.toString = () => 'printed' }
+      }
       class List extends Array { get last() { return this.at(-1) } }
       function Old() {}
       Old.prototype.toString = function () { return 'old' }

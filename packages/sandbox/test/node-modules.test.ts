@@ -114,7 +114,8 @@ describe.each(REMOTE.slice(0, thoroughly(1, 2)))('modules of Node in a %s', (pla
         const again = createPublicKey({ key: publicKey.export({ format: 'jwk' }), format: 'jwk' })
         return {
           key: publicKey.export({ type: 'spki', format: 'pem' }), signature: signature.toString('base64'), streamed,
-          verified: [...['text', 'x'].map((text) => verify(hash, Buffer.from(text), again, signature)), ...new Set(locked)],
+          verified: [
+            ...['text', 'x'].map((text) => verify(hash, Buffer.from(text), again, signature)), ...new Set(locked)],
         }
       })
     `, { kinds: [...kinds] }) as { key: string; signature: string; streamed: string | null; verified: boolean[] }[]

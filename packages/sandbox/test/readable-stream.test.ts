@@ -4,7 +4,11 @@ import { invocation, newSandbox, requestOf, running } from './fixture.ts'
 /** Runs in a compartment, because the replacement changes the streams of the whole thread. */
 const inside = async (body: string): Promise<unknown> => {
   const source = running(`
-    const all = async (stream) => { const values = []; for await (const value of stream) values.push(value); return values }
+    const all = async (stream) => {
+      const values = []
+      for await (const value of stream) values.push(value)
+      return values
+    }
     const counting = (to, reasons = []) => {
       let at = 0
       const pull = (controller) => at === to ? controller.close() : controller.enqueue(at++)
@@ -22,7 +26,9 @@ describe('a readable stream of a compartment', () => {
     expect(await inside(`
       const double = new TransformStream({ transform: (value, controller) => controller.enqueue(value * 2) })
       const source = { own: 'x', start(controller) { controller.enqueue(this.own); controller.close() } }
-      return [await all(counting(3).pipeThrough(double)), await all(ReadableStream.from(['a'])), await all(new ReadableStream(source))]
+      return [
+        await all(counting(3).pipeThrough(double)), await all(ReadableStream.from(['a'])),
+        await all(new ReadableStream(source))]
     `)).toEqual([[0, 2, 4], ['a'], ['x']])
   })
 

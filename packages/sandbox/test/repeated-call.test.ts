@@ -9,7 +9,8 @@ it('a call keeps its own id for the host while a cancelled call with the same id
   const session = await newSandbox().open(requestOf({
     placement: 'process',
     source: running(
-      'if (args.wait) await runtime.progress("begun"), await new Promise(() => {}); return runtime.tools.call("other", {})',
+      'if (args.wait) await runtime.progress("begun"), await new Promise(() => {}); return '
+        + 'runtime.tools.call("other", {})',
     ),
     tools: [toolOf('run', { capabilities: ['tools.call'] })],
     limits: { graceMs: 60_000 },

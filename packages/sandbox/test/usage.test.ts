@@ -33,7 +33,8 @@ describe.each(['off', 'auto'] as const)('a child process with os: %s', (os) => {
 
   it('is killed when it uses too much memory outside its heap', async () => {
     const source = running(
-      'const all = []; for (;;) { try { all.push(Buffer.alloc(8 * 1024 * 1024, 1)) } catch {} await new Promise(setImmediate) }',
+      'const all = []; for (;;) { try { all.push(Buffer.alloc(8 * 1024 * 1024, 1)) } catch {} await new '
+        + 'Promise(setImmediate) }',
     )
     const request = requestOf({ placement: 'process', source, limits: { memoryMb: 144 } })
     const session = await withoutSpares({ os }).open(request)

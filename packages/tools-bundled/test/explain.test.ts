@@ -95,7 +95,8 @@ const CALLS = [
     'apply_patch',
     {
       patch:
-        '*** Begin Patch\n*** Update File: src/a.ts\n@@\n+x\n*** Delete File: docs/b.md\n*** Add File: docs/b.md\n+y\n*** End Patch',
+        '*** Begin Patch\n*** Update File: src/a.ts\n@@\n+x\n*** Delete File: docs/b.md\n*** Add File: docs/b.md\n'
+          + '+y\n*** End Patch',
     },
   ],
   ['todo', { todos: [{ content: 'x', status: 'pending' }] }], ['task', { subagent_type: 'scout', prompt: 'look' }],
@@ -143,7 +144,7 @@ const setting = fc.record({
   calls: fc.array(fc.constantFrom(...CALLS), { minLength: 6, maxLength: 12 }),
 })
 
-it('explain predicts the outcome of a call under any configuration, with and without a wall around commands', async () => {
+it('explain predicts the outcome of a call under any configuration, with and without walls', async () => {
   await fc.assert(fc.asyncProperty(setting, async ({ config, session: limit, budget, isWalled, calls }) => {
     let asked = 0
     const approver = { approve: async () => { asked++; return { decision: 'once' as const } } }

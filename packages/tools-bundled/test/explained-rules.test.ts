@@ -193,7 +193,10 @@ it('explain equals the call, whatever rules all authors have', { ...WALLS, timeo
           const [from, before] = [asked.length, refused.length]
           const outcome = await session.call(call)
           const came = outcome.type === 'error' ? outcome.error.code : 'output'
-          const seen = `${name} ${JSON.stringify(args)}: ${JSON.stringify({ came, text: outcome.type === 'error' ? outcome.error_text : '', later, asked: asked.slice(from), chain }, undefined, 1)}`
+          const seen = `${name} ${JSON.stringify(args)}: `
+            + JSON.stringify({
+              came, text: outcome.type === 'error' ? outcome.error_text : '', later, asked: asked.slice(from), chain,
+            }, undefined, 1)
           const start = decided.get(call.id)
           if (decision === 'deny') {
             expect([came, asked.length - from], seen).toEqual([code, 0])

@@ -10,7 +10,8 @@ export function pdfOf(text: string | readonly string[], title?: string): Buffer 
     ...lines.flatMap((line, index) => {
       const content = `BT /F1 24 Tf 72 700 Td (${line}) Tj ET`
       return [
-        `<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents ${first + index * 2 + 1} 0 R/Resources<</Font<</F1 3 0 R>>>>>>`,
+        `<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents ${first + index * 2 + 1} 0 R`
+          + '/Resources<</Font<</F1 3 0 R>>>>>>',
         `<</Length ${content.length}>>stream\n${content}\nendstream`,
       ]
     }),
@@ -23,7 +24,8 @@ export function pdfOf(text: string | readonly string[], title?: string): Buffer 
   })
   const rows = offsets.map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`).join('')
   const info = title === undefined ? '' : '/Info 4 0 R'
-  return Buffer.from(`${pdf}xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${rows}trailer<</Size ${objects.length + 1}/Root 1 0 R${info}>>\nstartxref\n${pdf.length}\n%%EOF`)
+  return Buffer.from(`${pdf}xref\n0 ${objects.length + 1}\n0000000000 65535 f \n`
+    + `${rows}trailer<</Size ${objects.length + 1}/Root 1 0 R${info}>>\nstartxref\n${pdf.length}\n%%EOF`)
 }
 
 /** The same with a password that is not known. */

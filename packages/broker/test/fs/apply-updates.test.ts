@@ -129,7 +129,8 @@ describe('the next host after one that was killed', () => {
       { folder: workspace, name: 'c.txt', temporary: 'a.txt', before: null },
     ]
     await mkdir(journal)
-    const live = `${process.pid}-${/\) (?:\S+ ){19}(\d+)/.exec(await readFile('/proc/self/stat', 'utf8'))?.[1] ?? ''}-x.committed`
+    const started = /\) (?:\S+ ){19}(\d+)/.exec(await readFile('/proc/self/stat', 'utf8'))?.[1] ?? ''
+    const live = `${process.pid}-${started}-x.committed`
     await writeFile(join(journal, live), JSON.stringify(entries))
     await recoverUpdates(journal)
     expect(await readdir(journal)).toEqual([live])

@@ -33,7 +33,7 @@ async function setUp(...files: readonly string[]) {
   }
 }
 
-it('leaves out dependencies, repositories, ignored folders and places of the host, also if they are no longer ignored', async () => {
+it('leaves out dependencies, repositories, folders of the host and all that was ignored at first', async () => {
   const { put, at, take, shown } = await setUp(
     'a', 'node_modules/x', '.git/config', 'build/keep', 'sub/.gitignore', 'sub/out/keep', 'sub/b', '.bulkhead/c',
     'store-wal', 'log.txt',

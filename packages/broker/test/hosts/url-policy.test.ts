@@ -54,7 +54,8 @@ describe('the URL policy', () => {
     // This machine and its network, in every spelling.
     'http://localhost/', 'http://localhost./', 'http://127.0.0.2:9000/', 'http://127.1/', 'http://2130706433/',
     'http://0x7f000001/', 'http://0177.0.0.1/', 'http://0x7f.0.0.1/', 'http://017700000001/',
-    'http://127.0.0.1./', 'http://１２７．０．０．１/', 'http://[::1]/', 'http://[::ffff:127.0.0.1]/', 'http://[::ffff:7f00:1]/',
+    'http://127.0.0.1./', 'http://１２７．０．０．１/', 'http://[::1]/',
+    'http://[::ffff:127.0.0.1]/', 'http://[::ffff:7f00:1]/',
     'http://[::127.0.0.1]:9000/', 'http://[64:ff9b::7f00:1]:9000/', 'http://[::]/',
     'http://0/', 'http://0.0.0.0/', 'http://169.254.169.254/latest/meta-data/', 'http://0xA9FEA9FE/',
     'http://2852039166/',

@@ -106,14 +106,16 @@ it('serves its host only: not another name in TLS, in Host or in the request lin
   const wrong = [
     'GET /v1/x HTTP/1.1\r\nhost: other.test\r\n\r\n', `GET https://${host}/v1/x HTTP/1.1\r\nhost: ${host}\r\n\r\n`,
     `GET /v1/x HTTP/1.1\r\nhost: ${host}\r\nhost: other.test\r\n\r\n`, 'GET /v1/x HTTP/1.1\r\n\r\n',
-    `POST /v1/x HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/y HTTP/1.1\r\nhost: ${host}\r\n\r\n`,
+    `POST /v1/x HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`
+      + `GET /v1/y HTTP/1.1\r\nhost: ${host}\r\n\r\n`,
   ]
   for (const bytes of wrong) expect(await raw(bytes)).toMatch(/^HTTP\/1\.1 400 /)
   expect(await raw(`CONNECT ${host} HTTP/1.1\r\nhost: ${host}\r\n\r\n`)).toBe('')
   expect(seen).toEqual([])
   // A body of GET is sent as a body, not as the next request.
   const inner = `GET /v1/smuggled HTTP/1.1\r\nhost: ${host}\r\n\r\n`
-  expect(await raw(`GET /v1/x HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`))
+  expect(await raw(`GET /v1/x HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n`
+    + `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`))
     .toContain(`got ${inner}`)
   expect(seen.map(({ url }) => url)).toEqual(['/v1/x'])
 })
@@ -206,7 +208,8 @@ it('connects websockets, with the key in the handshake and without it in message
     const accept = createHash('sha1')
       .update(`${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
       .digest('base64')
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: ${accept}\r\n\r\n`)
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n`
+      + `sec-websocket-accept: ${accept}\r\n\r\n`)
     // What the client sends comes back, after the key in two frames of one message.
     const said = Buffer.from(headers.authorization!)
     socket.write(
@@ -218,8 +221,10 @@ it('connects websockets, with the key in the handshake and without it in message
     socket.on('error', () => undefined)
   })
   const socket = await open()
-  socket.write(`GET /v1/live HTTP/1.1\r\nhost: ${host}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n`
-    + `sec-websocket-key: ${Buffer.alloc(16).toString('base64')}\r\nsec-websocket-extensions: permessage-deflate\r\nauthorization: Bearer ${placeholder}\r\n\r\n`)
+  socket.write(`GET /v1/live HTTP/1.1\r\nhost: ${host}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n`
+    + `sec-websocket-version: 13\r\n`
+    + `sec-websocket-key: ${Buffer.alloc(16).toString('base64')}\r\nsec-websocket-extensions: permessage-deflate\r\n`
+    + `authorization: Bearer ${placeholder}\r\n\r\n`)
   let received = ''
   const until = async (what: string) => {
     while (!received.includes(what)) received += String((await once(socket, 'data') as [Buffer])[0].toString('latin1'))

@@ -45,7 +45,8 @@ function attempt(script: string, { wall, host, cmd = ANY_COMMAND, options = {} }
 const USER = `
   const { GH_TOKEN, HOME, NODE_EXTRA_CA_CERTS } = process.env
   const answer = await fetch(process.argv[1], { headers: { authorization: 'Bearer ' + GH_TOKEN } })
-  process.stdout.write(JSON.stringify({ held: GH_TOKEN, body: await answer.text(), folders: [HOME, NODE_EXTRA_CA_CERTS] }))
+  const body = await answer.text()
+  process.stdout.write(JSON.stringify({ held: GH_TOKEN, body, folders: [HOME, NODE_EXTRA_CA_CERTS] }))
 `
 const asNode = (url: string, more = ''): string =>
   `node --input-type=module -e '${(USER + more).replaceAll("'", "'\\''")}' ${url}`
@@ -97,7 +98,8 @@ describe('a key of commands', { ...WALLS, ...runsIf(network, 'needs a network of
     const { stdout, stderr } = await result
     const { held, body } = JSON.parse(stdout) as Said
     expect([received, body]).toEqual([[`Bearer ${held}`], `You sent Bearer ${held}.`])
-    expect(stderr).toMatch(/The placeholder of the key GH_TOKEN was sent at a path that its paths do not include .*the key was not sent\.\n$/)
+    expect(stderr).toContain('The placeholder of the key GH_TOKEN was sent at a path that its paths do not include ')
+    expect(stderr).toMatch(/the key was not sent\.\n$/)
     expect(uses).toMatchObject([{ key: 'GH_TOKEN', refused: 'at a path that its paths do not include' }])
   })
 

@@ -246,7 +246,8 @@ describe('the project layer', needs('bubblewrap'), () => {
     mkdirSync(layer())
     writeFileSync(join(layer(), 'config.json'), 'mine')
     const { exits } = await open().sh(
-      'echo theirs > .bulkhead/config.json; rm -rf .bulkhead; mv .bulkhead other; mkdir .bulkhead/tools; cat .bulkhead/config.json > seen; test -d .bulkhead/tools',
+      'echo theirs > .bulkhead/config.json; rm -rf .bulkhead; mv .bulkhead other; mkdir .bulkhead/tools; cat '
+        + '.bulkhead/config.json > seen; test -d .bulkhead/tools',
     )
     expect(exits).toMatchObject([{ exitCode: 1 }])
     expect(readFileSync(join(layer(), 'config.json'), 'utf8')).toBe('mine')
@@ -255,7 +256,8 @@ describe('the project layer', needs('bubblewrap'), () => {
   })
 
   it('cannot be created by a command in the sandbox, and leaves no empty folder behind', async () => {
-    const make = 'mkdir -p .bulkhead/tools; rmdir .bulkhead; echo x > .bulkhead/config.json; mv .bulkhead a; ln -s a .bulkhead; ls -A .bulkhead'
+    const make = 'mkdir -p .bulkhead/tools; rmdir .bulkhead; echo x > .bulkhead/config.json; mv .bulkhead a; ln -s a '
+      + '.bulkhead; ls -A .bulkhead'
     const { sh, capability } = open()
     const results = await Promise.all([sh(make), sh(make), sh('exit 3'), sh('kill -9 $$')])
     expect(results.map(({ stdout }) => stdout)).toEqual(['', '', '', ''])

@@ -134,7 +134,8 @@ describe('TCP', needs('Linux'), () => {
       return (server.address() as AddressInfo).port
     }))
     const connect = `Promise.all([${servers.join()}].map((port) => new Promise((resolve) => {
-      require('net').connect(port, '127.0.0.1').on('data', (data) => resolve(String(data))).on('error', ({ code }) => resolve(code))
+      require('net').connect(port, '127.0.0.1').on('data', (data) => resolve(String(data)))
+        .on('error', ({ code }) => resolve(code))
     }))).then((answers) => console.log(answers.join()))`
     const { stdout, stderr } = await outcome(launch({
       argv: [process.execPath, '--openssl-config=/nowhere', '-e', connect], env: {}, cwd: '/',

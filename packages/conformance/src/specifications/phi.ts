@@ -18,7 +18,7 @@ export const PHI: readonly SpecifiedRequirement[] = [
     holds('S4-5', 'Updates are for the interface and never for the model.', 'host/calls/execute',
       'progress and updates are reported while it runs'),
     holds('S4-6', 'Progress is text for people.', 'host/sessions/call-options',
-      'onProgress gets messages and updates of the tool and of tools that it calls, and none after the outcome'),
+      'onProgress gets messages and updates of the tool and of tools it calls, and none after the outcome'),
   ]),
   ...section('Results', [
     holds('S4-7', 'A result has content, details and the id of a child loop.', DIALECT,

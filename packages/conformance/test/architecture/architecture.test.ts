@@ -137,6 +137,9 @@ const PLANTED: readonly (readonly [rule: string, file: string, text: string, fou
     `it('x', () => { expect(has('${'bubblewrap'}')).toBe(true) })`,
     'packages/store/test/planted.test.ts has no WALLS',
   ],
+  ...['packages/store/soak/planted.ts', 'packages/store/src/planted.test.ts', 'bench/test/planted/planted.ts'].map(
+    (file) => ['lines of tests', file, `x\n${'x'.repeat(121)}`, `${file}:2 has 121 columns`] as const,
+  ),
 ]
 
 describe('a planted violation is found', () => {

@@ -13,6 +13,7 @@ export interface Rule {
 const MAX_LINES = 300
 const MAX_INDEX_LINES = 100
 const MAX_README_LINES = 40
+const MAX_COLUMNS = 120
 
 /** Only `bulkhead` composes packages and may import all of them. `create-bulkhead` runs one of its commands. */
 const COMPOSERS: ReadonlySet<string> = new Set(['bulkhead', 'create-bulkhead'])
@@ -191,7 +192,19 @@ const taggedWalls: Rule = {
   }).map((path) => `${path.slice(root.length + 1)} has no WALLS`),
 }
 
+/** Code of tests: whole folders, and the tests that are beside a source. */
+const testCodeOf = (root: string): readonly string[] => [
+  ...packagesOf(root).map((name) => `packages/${name}`), 'apps', 'bench',
+].flatMap((folder) => walk(join(root, folder)))
+  .filter((path) => /\/(?:test|soak|corpus)\/.*\.ts$|\.test\.ts$/.test(path.slice(root.length)))
+
+const narrowTests: Rule = {
+  name: `lines of tests have at most ${MAX_COLUMNS} columns`,
+  check: (root) => testCodeOf(root).flatMap((path) => readFileSync(path, 'utf8').split('\n').flatMap((line, index) =>
+    line.length > MAX_COLUMNS ? [`${path.slice(root.length + 1)}:${index + 1} has ${line.length} columns`] : [])),
+}
+
 export const RULES: readonly Rule[] = [
   star, pureContract, portsOnlyHost, twoSides, noCycles, floors, shortFiles, namedFolders, smallIndexes, pinnedExports,
-  shortReadmes, explainedTests, taggedWalls,
+  shortReadmes, explainedTests, taggedWalls, narrowTests,
 ]

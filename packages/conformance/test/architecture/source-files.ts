@@ -9,7 +9,10 @@ export interface SourceFile {
   readonly imports: readonly string[]
 }
 
-const IMPORT = /(?:^|[\s;}])(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(\s*['"]([^'"]+)['"]|(?:^|[\s;}])import\s*['"]([^'"]+)['"]/gm
+const IMPORT = new RegExp([
+  /(?:^|[\s;}])(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/, /\bimport\s*\(\s*['"]([^'"]+)['"]/,
+  /(?:^|[\s;}])import\s*['"]([^'"]+)['"]/,
+].map(({ source }) => source).join('|'), 'gm')
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules', 'dist', 'reports', '.turbo'])
 
 /** The tests of one folder of `src`, in that folder. */

@@ -123,7 +123,8 @@ export default {
   migrateState({ slotVersion, data }) {
     if (slotVersion !== '1') throw new Error('unknown version')
     const list = Array.isArray(data) ? data : []
-    return { slotVersion: '2', data: { pages: Object.fromEntries(list.map((page, index) => ['page' + index, String(page)])) } }
+    const pages = Object.fromEntries(list.map((page, index) => ['page' + index, String(page)]))
+    return { slotVersion: '2', data: { pages } }
   },
   tools: {
     add_bookmark: { async execute({ name, page }, runtime) {
@@ -225,7 +226,8 @@ export const measured = (text) => ({ characters: [...text].length, lines: text.s
 
 export default { tools: {
   reverse_text: { execute: ({ text }) => ({ text: reversed(String(text)) }) },
-  repeat_text: { execute: ({ text, times }) => ({ text: String(text).repeat(Math.min(20, Math.max(1, Math.round(times) || 1))) }) },
+  repeat_text: { execute: ({ text, times }) => (
+    { text: String(text).repeat(Math.min(20, Math.max(1, Math.round(times) || 1))) }) },
   measure_text: { execute: ({ text }) => measured(String(text)) },
 } }
 `,

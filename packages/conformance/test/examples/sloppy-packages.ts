@@ -30,7 +30,8 @@ export const SLOPPY_PACKAGES: Readonly<Record<string, SloppyExample>> = {
         shout({ name: `shout_${index}`, description: `Shouts in voice number ${index}.` }),
       ),
     ),
-    code: `export default { tools: Object.fromEntries(Array.from({ length: 33 }, (_, i) => ['shout_' + i, { execute: ({ text }) => ({ text }) }])) }\n`,
+    code: `export default { tools: Object.fromEntries(Array.from({ length: 33 }, (_, i) => ['shout_' + i, { execute: `
+      + `({ text }) => ({ text }) }])) }\n`,
     fails: ['tools-count'],
   },
   'a tool in capitals that takes an hour': {
@@ -172,7 +173,8 @@ export const SLOPPY_PACKAGES: Readonly<Record<string, SloppyExample>> = {
   },
   'code that hides what it does': {
     manifest: extension('sample', [SHOUT]),
-    code: `${SHOUT_CODE}// access = user\u202E check\nexport const run = (code) => eval(code)\nexport const data = '${'x'.repeat(21_000)}'\n`,
+    code: `${SHOUT_CODE}// access = user\u202E check\nexport const run = (code) => eval(code)\n`
+      + `export const data = '${'x'.repeat(21_000)}'\n`,
     fails: ['code-characters', 'code-eval', 'code-readable'],
   },
   'a mode and a kind that lie': {

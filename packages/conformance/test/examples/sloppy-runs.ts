@@ -54,7 +54,8 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
       env: ['LANGUAGE'],
     }),
     code: execute(`const language = await runtime.env.get('LANGUAGE')
-      return { language, home: '/home/alice/notes', text: '\\u001b[31m' + 'x'.repeat(300_000), at: crypto.randomUUID() }`),
+      const text = '\\u001b[31m' + 'x'.repeat(300_000)
+      return { language, home: '/home/alice/notes', text, at: crypto.randomUUID() }`),
     fails: [
       'gated-effects', 'mode-declared', 'package-machine-paths', 'output-size', 'output-secrets', 'output-paths',
       'output-characters', 'read-deterministic',
@@ -71,7 +72,8 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
   'a tool that cannot be cancelled': {
     ...withCode(
       execute(
-        'if (!globalThis.used) { globalThis.used = true; await new Promise((done) => setTimeout(done, 2_000)) } return { text }',
+        'if (!globalThis.used) { globalThis.used = true; await new Promise((done) => setTimeout(done, 2_000)) } '
+          + 'return { text }',
       ),
     ),
     fails: ['abort', 'deadline', 'stop-after-cancel'],
@@ -90,7 +92,8 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
   },
   'a tool that is too slow': {
     manifest: extension('sample', [shout({ timeoutMs: 300 })]),
-    code: execute(`await new Promise((done) => { setTimeout(done, 5_000); runtime.signal.addEventListener('abort', done) })
+    code: execute(`const { signal } = runtime
+      await new Promise((done) => { setTimeout(done, 5_000); signal.addEventListener('abort', done) })
       return { text }`),
     fails: ['tool-timeout-short', 'call-in-time', 'call-succeeds', 'drain'],
   },
@@ -131,7 +134,10 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
     ...withTool({}),
     code: `export default { tools: { shout: {
       execute: ({ text }) => ({ text }),
-      deriveApprovalKey: ({ text }) => { if (text.length > 150) throw new Error('too long'); return text.length > 8 ? '' : 'say' } } } }\n`,
+      deriveApprovalKey: ({ text }) => {
+        if (text.length > 150) throw new Error('too long')
+        return text.length > 8 ? '' : 'say'
+      } } } }\n`,
     fails: ['key-derives', 'key-valid', 'key-distinct'],
   },
 }

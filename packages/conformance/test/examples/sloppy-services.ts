@@ -192,7 +192,8 @@ export const SLOPPY_SERVICES: Readonly<Record<string, SloppyExample>> = {
         if (++calls > 1) return { text: String(text) }
         for (let i = 0; i < 200; i++) {
           ${sleep(10)}
-          if (signal.aborted && /Cancelled/.test(String(signal.reason?.message ?? signal.reason))) throw new Error('stopped')
+          const reason = String(signal.reason?.message ?? signal.reason)
+          if (signal.aborted && /Cancelled/.test(reason)) throw new Error('stopped')
         }
         return { text: String(text) }
       } } } }\n`),
@@ -214,9 +215,11 @@ export const SLOPPY_SERVICES: Readonly<Record<string, SloppyExample>> = {
   },
   'approval keys that no one can read': {
     ...withTool({ inputSchema: input({ text: WORD, tone: { ...WORD, description: 'A tone.' } }) }),
-    code: `const digest = (text) => Array.from({ length: 40 }, (_, i) => ((text.charCodeAt(i % text.length) * (i + 7)) % 16).toString(16)).join('')
+    code: `const digit = (text, i) => ((text.charCodeAt(i % text.length) * (i + 7)) % 16).toString(16)
+      const digest = (text) => Array.from({ length: 40 }, (_, i) => digit(text, i)).join('')
       export default { tools: { shout: {
-        execute: ({ text }) => ({ text: String(text) }), deriveApprovalKey: ({ text, tone }) => digest(text + tone) } } }\n`,
+        execute: ({ text }) => ({ text: String(text) }),
+        deriveApprovalKey: ({ text, tone }) => digest(text + tone) } } }\n`,
     fails: ['key-readable', 'key-unambiguous'],
   },
   'a client without encryption': {

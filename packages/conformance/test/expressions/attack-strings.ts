@@ -68,9 +68,14 @@ function search(part: string, flags: string): readonly string[] {
   }
 }
 
+const PART = new RegExp([
+  /\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|k<[^>]*>|[^])/u, /\[(?:\\[^]|[^\]\\])*\]/u,
+  /\(\?(?:[:=!]|<[=!]|<[^>]*>)|\{\d*,?\d*\}|[^]/u,
+].map(({ source }) => source).join('|'), 'gu')
+
 /** Letters, escapes and classes of a pattern, in order, without groups and quantifiers. */
 function partsOf(pattern: string): readonly string[] {
-  return [...pattern.matchAll(/\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|k<[^>]*>|[^])|\[(?:\\[^]|[^\]\\])*\]|\(\?(?:[:=!]|<[=!]|<[^>]*>)|\{\d*,?\d*\}|[^]/gu)]
+  return [...pattern.matchAll(PART)]
     .map(([part]) => part)
     .filter((part) => !/^(?:[()|^$*+?]|\(\?.*|\{\d*,?\d*\}|\\[bB])$/s.test(part))
 }

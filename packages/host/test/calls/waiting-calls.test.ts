@@ -143,7 +143,7 @@ describe(`a burst of ${BURST} calls of one session`, () => {
     expect(outcomes.map((outcome) => outcome.type === 'output' && outcome.data)).toEqual(burst.map((_, n) => n))
   })
 
-  test('calls of callAll that have not started end when it is cancelled, and leave their places to others', async () => {
+  test('calls of callAll that have not started end when it is cancelled, and other calls start instead', async () => {
     const { host, eventsOf } = realWorld(COUNTING, { tools: { echo: ACTS } }, { limits: { concurrentCalls: 1 } })
     const session = await host.openSession({ mode: 'yolo' })
     const cancel = new AbortController()
@@ -156,7 +156,7 @@ describe(`a burst of ${BURST} calls of one session`, () => {
     expect((await session.callAll(burst.slice(0, 3))).map(verdictOf)).toEqual(['output', 'output', 'output'])
   })
 
-  test('single calls beyond the queue are refused before anything else is done for them, and each ends once', async () => {
+  test('calls that find the queue full are refused before any other work is done, and each ends once', async () => {
     const { host, eventsOf } = realWorld(RUN, { tools: { echo: ACTS } })
     const session = await host.openSession({ mode: 'yolo' })
     // What would be invalid is not even read.

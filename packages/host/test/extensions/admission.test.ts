@@ -32,7 +32,7 @@ test.each([
   expect(tool.admit(one).count).toBe(most)
 })
 
-test('a paced call enters when another leaves, in the order of arrival, also while more calls are admitted than run', async () => {
+test('paced calls enter in the order of arrival as others leave, also while more are admitted than run', async () => {
   const tool = admission(1)
   const session = {}
   const first = tool.admit(session)

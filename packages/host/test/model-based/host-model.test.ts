@@ -43,7 +43,7 @@ class TwinCompartments implements Compartments {
   }
 }
 
-test('a host follows the model through any sequence of loads, calls, reloads, crashes, switches and closing', async () => {
+test('a host follows the model through any loads, calls, reloads, crashes, switches and closing', async () => {
   const script = fc.array(step, { minLength: 1, maxLength: 40 })
   await fc.assert(fc.asyncProperty(script, async (steps) => {
     const model = new Model()

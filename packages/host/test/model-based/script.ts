@@ -53,7 +53,9 @@ async function perform(model: Model, subject: Subject, taken: Step): Promise<voi
     case 'finish': {
       const expected = model.finish()
       subject.letGo()
-      await subject.eventually(() => { for (const [id, verdict] of expected) expect(subject.verdict(id)).toBe(verdict) })
+      await subject.eventually(() => {
+        for (const [id, verdict] of expected) expect(subject.verdict(id)).toBe(verdict)
+      })
       break
     }
     case 'crash': {

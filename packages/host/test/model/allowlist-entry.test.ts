@@ -56,7 +56,8 @@ test('unknown tools and servers of an allow-list are reported', async () => {
   expect(found()).toEqual([
     '/allowlist/0 No tool is called "mem_*". Name it as `bulkhead tools` lists it, or remove the entry.',
     '/allowlist/2 No server is called "mcp:crome-dev-tools". Did you mean "mcp:chrome-dev-tools"?',
-    '/allowlist/7 An entry of the allowlist does not cover every tool, so this one covers none. Name the tools, or set the mode to yolo.',
+    '/allowlist/7 An entry of the allowlist does not cover every tool, so this one covers none. Name the tools, or '
+      + 'set the mode to yolo.',
     '/tools/0 No server is called "mcp:crome-dev-tools". Did you mean "mcp:chrome-dev-tools"?',
   ])
   await session.close()

@@ -70,9 +70,12 @@ test('a session that selects an unknown tool is reported, until the tool exists'
       ({ severity, location, path, message, cure }) => `${severity} ${location} ${path} ${message} ${cure}`,
     ),
   ).toEqual([
-    `warning session ${session.id} /tools/4 No tool is called "serach" here, so the session is offered none for it. Did you mean "search"?`,
-    `warning session ${session.id} /tools/5 No tool is called "sail*" here, so the session is offered none for it. Name it as \`host.tools()\` does.`,
-    `warning session ${subagent.id} /tools/0 No tool is called "sail" here, so the session is offered none for it. Name it as \`host.tools()\` does.`,
+    `warning session ${session.id} /tools/4 No tool is called "serach" here, so the session is offered none for it. `
+      + `Did you mean "search"?`,
+    `warning session ${session.id} /tools/5 No tool is called "sail*" here, so the session is offered none for it. `
+      + `Name it as \`host.tools()\` does.`,
+    `warning session ${subagent.id} /tools/0 No tool is called "sail" here, so the session is offered none for it. `
+      + `Name it as \`host.tools()\` does.`,
   ])
   expect([session, subagent].map((each) => each.tools().map(({ name }) => name))).toEqual([['read', 'ship_track'], []])
   await host.register([sketchExtension({ id: 'ship', tools: { sail: {} } }).descriptor])
@@ -146,7 +149,8 @@ test('an unknown name is reported with the nearest one', () => {
 test('a name of a tool that is not installed stays in force, and is not reported once it is installed', async () => {
   const { host, sandbox } = createWorld({ config: { rules: [{ permission: 'later', pattern: '*', action: 'deny' }] } })
   expect(host.diagnostics.map(({ path, message }) => `${path} ${message}`)).toEqual([
-    '/rules/0/permission No tool is called "later" here, so this applies to nothing now. It stays in force for one that is installed later.',
+    '/rules/0/permission No tool is called "later" here, so this applies to nothing now. It stays in force for one '
+      + 'that is installed later.',
   ])
   const { descriptor, module } = sketchExtension({ id: 'later', tools: { later: {} } })
   sandbox.add('global/later/1.0.0', module)
@@ -162,7 +166,8 @@ test('an unknown role is reported with the nearest one', async () => {
     config: { roles: { allow_read_agnet: false, allow_ship_track_guest: false } },
   })
   expect(host.diagnostics.map(({ path, message, cure }) => `${path} ${message} ${cure}`)).toEqual([
-    '/roles/allow_read_agnet No session has the role "agnet", so this flag applies to none now. It stays in force for sessions that are opened with it later. '
+    '/roles/allow_read_agnet No session has the role "agnet", so this flag applies to none now. It stays in force '
+      + 'for sessions that are opened with it later. '
       + 'Did you mean "allow_read_agent"?',
     expect.stringContaining('/roles/allow_ship_track_guest No session has the role "guest"'),
   ])
@@ -194,8 +199,10 @@ test('a pattern that is not one of hosts is reported', () => {
       .map((found) => `${found.path} ${found.message} ${found.cure}`),
   ).toEqual([
     `/rules/0/pattern "api.*" is not a pattern of hosts, so this rule may not apply where it should. ${cure}`,
-    `/rules/1/pattern "https://api.example.com/v1" is not a pattern of hosts, so this rule may not apply where it should. Did you mean "api.example.com"? ${cure}`,
-    `/rules/2/pattern "API.example.com" is not a pattern of hosts, so this rule may not apply where it should. Did you mean "api.example.com"? ${cure}`,
+    `/rules/1/pattern "https://api.example.com/v1" is not a pattern of hosts, so this rule may not apply where it `
+      + `should. Did you mean "api.example.com"? ${cure}`,
+    `/rules/2/pattern "API.example.com" is not a pattern of hosts, so this rule may not apply where it should. Did `
+      + `you mean "api.example.com"? ${cure}`,
     `/rules/3/pattern "net.fetch." is not a pattern of hosts, so this rule may not apply where it should. ${cure}`,
     `/rules/4/pattern "api.*" is not a pattern of hosts, so this rule may not apply where it should. ${cure}`,
   ])

@@ -246,7 +246,7 @@ describe('arguments that a reader of the host analyses', () => {
     expect(approver.asked.map(({ approvalKey }) => approvalKey)).toEqual(asked)
   })
 
-  test('show the beginning and the digest of a key that is too long; another key with the same beginning differs', async () => {
+  test('show the start and the digest of a key that is too long, so keys with the same start differ', async () => {
     const keys: string[] = []
     for (const end of ['x', 'y']) {
       const text = `${'n'.repeat(1_024)}${end}`

@@ -105,7 +105,9 @@ describe('the wall around a command', () => {
 
   test('has the whole network where it has none of its own, if the command needs a host', async () => {
     const { run } = await opened({ ...ALL, network: false })
-    expect(await run('net a.example')).toMatchObject({ key: 'net a.example [net *]', wall: { wall: 'work', hosts: 'all' } })
+    expect(await run('net a.example')).toMatchObject({
+      key: 'net a.example [net *]', wall: { wall: 'work', hosts: 'all' },
+    })
     expect(await run('build')).toMatchObject({ key: 'build', wall: { wall: 'work' } })
   })
 

@@ -170,7 +170,7 @@ function foretold({ decision, code }: Explanation, { hook, person }: Situation):
   return hook === 'veto' || hook === 'throw' ? 'HookVetoed' : 'output'
 }
 
-test('no mode, cache, allowlist, rule, machine, change, hook, guard or person turns a deny into an allow, and explain agrees', async () => {
+test('no mode, cache, list, rule, change, hook, guard or person turns deny into allow; explain agrees', async () => {
   await fc.assert(fc.asyncProperty(situation, async (setup) => {
     const expected = denial(setup)
     const { rounds, ran } = await run(setup)

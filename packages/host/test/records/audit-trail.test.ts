@@ -127,7 +127,7 @@ test('a disabled audit records nothing', async () => {
   expect(await keptOf({ config: { audit: { enabled: false } } }, callEcho({}))).toEqual([])
 })
 
-test('a store failure loses records and fails no call; flush reports it once, and the next record has the number of lost ones', async () => {
+test('a store failure fails no call; flush reports it once, and the next record counts the lost records', async () => {
   const store = new MemoryStore()
   const world = createWorld({ store })
   const session = await world.host.openSession(agreeable)

@@ -15,7 +15,7 @@ describe('morphix: the registry', () => {
     expect(other.offered().get('echo')?.origin.extension).toBe('b')
   })
 
-  test('registers, finds by name, lists and unregisters, and reports whether there was something to unregister', async () => {
+  test('registers, finds by name, lists and unregisters, and says whether the name was registered', async () => {
     const world = createWorld({ extensions: [] })
     expect(world.host.tool('echo')).toBeUndefined()
     await world.host.register([

@@ -33,7 +33,7 @@ test('steering must be a function, and the signal of a turn a signal', async () 
   await session.endTurn()
 })
 
-test('onProgress gets messages and updates of the tool and of tools that it calls, and none after the outcome', async () => {
+test('onProgress gets messages and updates of the tool and of tools it calls, and none after the outcome', async () => {
   const seen: CallProgress[] = []
   let late = (): void => undefined
   const world = createWorld({

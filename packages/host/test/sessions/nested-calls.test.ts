@@ -79,7 +79,8 @@ test('a nested call gives the caller no power', async () => {
 test('recursion is limited', async () => {
   const { world, outcome } = await run({ outer: caller(calls('outer')) })
   expect(outcome).toMatchObject({
-    error_text: 'The call of "outer" was refused: tools call each other 5 deep at most, and "outer", which calls it, is that deep. '
+    error_text: 'The call of "outer" was refused: tools call each other 5 deep at most, and "outer", which calls it, '
+      + 'is that deep. '
       + 'Do the rest in the tool itself, or hand it back for the model to call.',
   })
   expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([

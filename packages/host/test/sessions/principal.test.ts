@@ -99,7 +99,8 @@ test('the state of an extension is kept for each principal', async () => {
       return { count }
     } },
   }
-  const { host } = createWorld({ extensions: [{ stateSlot: { slotVersion: '1', schema: { type: 'integer' } }, tools }] })
+  const stateSlot = { slotVersion: '1', schema: { type: 'integer' } } as const
+  const { host } = createWorld({ extensions: [{ stateSlot, tools }] })
   const count = async (principal?: Principal) => {
     const outcome = await (await host.openSession({ ...agreeable, ...(principal && { principal }) })).call(CALL)
     return outcome.type === 'output' ? outcome.data : outcome.error_text

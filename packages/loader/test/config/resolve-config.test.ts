@@ -84,7 +84,8 @@ describe('merging', () => {
       ],
       [
         'error', '/commands/env/set/PATH',
-        '/commands/env/set/PATH is not a valid key: the host sets PATH for commands, and no configuration can change it.',
+        '/commands/env/set/PATH is not a valid key: the host sets PATH for commands, and no configuration can change '
+          + 'it.',
       ],
     ])
   })

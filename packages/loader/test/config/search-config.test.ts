@@ -6,7 +6,8 @@ const provider = { type: 'json', url: 'https://a.example' }
 test.each<[name: string, written: object, path: string, message: RegExp]>([
   [
     'an unknown variable', { ...provider, query: { q: '{qurey}' } }, '/query/q',
-    /must be a string with no other variable than \{query\}, \{max_results\}, \{secret\}, and not \{qurey\}\. Did you mean "\{query\}"\?$/,
+    new RegExp(String.raw`must be a string with no other variable than \{query\}, \{max_results\}, \{secret\}, `
+      + String.raw`and not \{qurey\}\. Did you mean "\{query\}"\?$`),
   ],
   [
     'a query in a header', { ...provider, headers: { a: '{query}' } }, '/headers/a',

@@ -191,11 +191,13 @@ describe('arguments and results', () => {
   const text = { type: 'string' }
   test.each<[string, Over, Over, string[]]>([
     ['a new required argument', argument(text), argument(text, { required: ['v'] }),
-      ['major tool forecast /inputSchema/required "v" was optional, is required; it may reject arguments that were valid']],
+      ['major tool forecast /inputSchema/required "v" was optional, is required; it may reject arguments that were '
+        + 'valid']],
     ['a new optional argument', argument(text), argument(text, { properties: { v: text, w: text } }),
       ['minor tool forecast /inputSchema/properties/w was not allowed, is allowed; it accepts more arguments']],
     ['a removed argument', argument(text, { properties: { v: text, w: text } }), argument(text),
-      ['major tool forecast /inputSchema/properties/w was allowed, is not allowed; it may reject arguments that were valid']],
+      ['major tool forecast /inputSchema/properties/w was allowed, is not allowed; it may reject arguments that were '
+        + 'valid']],
     ['a removed field', result({ a: text, b: text }, closed), result({ a: text }, closed),
       ['major tool forecast /outputSchema/properties/b was removed; readers of the result may need it']],
     ['a new field', result({ a: text }, closed), result({ a: text, b: text }, closed),
@@ -206,7 +208,8 @@ describe('arguments and results', () => {
     ['a field that may be absent', field(text), field(text, { required: [] }),
       ['major tool forecast /outputSchema/required "v" was required, is optional; results may be other than before']],
     ['a wider field', field(text), field({ type: ['string', 'null'] }),
-      ['major tool forecast /outputSchema/properties/v/type was "string", is ["string","null"]; results may be other than before']],
+      ['major tool forecast /outputSchema/properties/v/type was "string", is ["string","null"]; results may be other '
+        + 'than before']],
     ['a narrower field', field({ type: ['string', 'null'] }), field(text),
       ['patch tool forecast /outputSchema/properties/v/type changed']],
     ['a result that is declared', {}, field(text), ['minor tool forecast /outputSchema is new']],
@@ -319,7 +322,8 @@ describe('definitions and capabilities', () => {
     [
       'required configuration', config({ units: {} }), config({ units: {} }, { required: ['units'] }),
       [
-        'major extension /configSchema/required "units" was optional, is required; it may reject configurations that were valid',
+        'major extension /configSchema/required "units" was optional, is required; it may reject configurations that '
+          + 'were valid',
       ],
     ],
   ])('%s', (_, before, after, lines) => expect(summary(before, after)).toEqual(lines))

@@ -91,7 +91,8 @@ test.each([
     [{ requires: { fs: { read: ['a'] } } }], [], [],
   ],
   ['hidden characters', [{}], [{ inputSchema: { type: 'object', properties: { 'a\u202eb': {} } } }],
-    ['forecast: /inputSchema/properties/city was removed, /inputSchema/properties/a\\u{202e}b is new, /inputSchema/required was removed, /inputSchema/additionalProperties was removed'], []],
+    ['forecast: /inputSchema/properties/city was removed, /inputSchema/properties/a\\u{202e}b is new, '
+      + '/inputSchema/required was removed, /inputSchema/additionalProperties was removed'], []],
 ])('a definition diff reports %s', (_, before, after, lines, loosens) => {
   expect(definitionDiff(of(...before), of(...after))).toEqual({ lines, loosens })
 })

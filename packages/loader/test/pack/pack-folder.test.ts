@@ -50,7 +50,8 @@ describe('packing a folder', () => {
     }
     const warnings = [
       expect.stringMatching(
-        /^Configure the extension before you use it\. The configuration at \/extensions\/weather\/config\/units is missing\.$/,
+        new RegExp(String.raw`^Configure the extension before you use it\. `
+          + String.raw`The configuration at /extensions/weather/config/units is missing\.$`),
       ),
     ]
     const packed = await pack(home, packageFiles('1.0.0', [], { configSchema }))

@@ -140,8 +140,8 @@ export const realmReach = [
   `, { names: 'none' }, { control: 'none' }),
   attack(318, 'call sites of the calling code', `
     const { getCallSites } = await import('node:util')
-    const sites = [...getCallSites(200), ...globalThis.eval('(call) => call()\\n//# sourceMappingURL=file:///etc/passwd')(
-      () => getCallSites(200, { sourceMap: true }))]
+    const mapped = globalThis.eval('(call) => call()\\n//# sourceMappingURL=file:///etc/passwd')
+    const sites = [...getCallSites(200), ...mapped(() => getCallSites(200, { sourceMap: true }))]
     const files = sites.map(({ scriptName }) => scriptName).filter((name) => /^(file:|\\/)/.test(name))
     return { files: files.length > 0 ? { got: files } : 'none' }
   `, { files: 'none' }, { control: 'none' }),

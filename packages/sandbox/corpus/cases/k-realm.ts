@@ -106,7 +106,8 @@ export const realm = [
     return { direct, theirs: theirs.length }
   `, { direct: 'TypeError', theirs: 0 }, { alone: true }),
   attack(140, 'function.caller', `
-    const sloppy = Function('seen', 'return function f() { seen.push(f.caller, f.arguments && [...f.arguments].length) }')
+    const sloppy = Function(
+      'seen', 'return function f() { seen.push(f.caller, f.arguments && [...f.arguments].length) }')
     const seen = []
     const spy = sloppy(seen)
     spy()

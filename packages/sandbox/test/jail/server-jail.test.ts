@@ -93,7 +93,7 @@ describe('a server in a jail', needs('bubblewrap'), () => {
     expect(readdirSync(temporary)).toEqual([])
   })
 
-  it('writes what it may write, but no settings of the project, nothing of the host and nothing that other programs run', async () => {
+  it('writes what it may write, but no settings, files of the host or files that other programs run', async () => {
     const work = join(person, 'work')
     const results = await probe(
       { read: [], write: [work] },
@@ -151,7 +151,7 @@ describe('a server in a jail', needs('bubblewrap'), () => {
     })
   })
 
-  it('reaches granted hosts through the proxy, and reports the others; without the proxy it reaches nothing', async () => {
+  it('reaches granted hosts only, through the proxy, and reports attempts to reach others', async () => {
     // Its own folder: other tests of this machine have sockets of relays in the shared one.
     const sockets = mkdtempSync(join(tmpdir(), 'bulkhead-sockets-'))
     vi.stubEnv('TMPDIR', sockets)
@@ -164,8 +164,11 @@ describe('a server in a jail', needs('bubblewrap'), () => {
       { read: [], hosts },
       {
         name: `fetched('http://api.example:${port}/')`, address: `fetched('http://127.0.0.1:${port}/')`,
-        program: `run('sh', '-c', 'printf "CONNECT api.example:${port} HTTP/1.1\\r\\n\\r\\n" | timeout 2 ' + JSON.stringify(process.execPath) + ' -e ' + JSON.stringify(${JSON.stringify(
-          "const s = require('net').connect(new URL(process.env.HTTPS_PROXY).port, '127.0.0.1', () => { process.stdin.pipe(s, { end: false }); s.once('data', (d) => { process.stdout.write(String(d).split(' ')[1]); process.exit() }) })",
+        program: `run('sh', '-c', 'printf "CONNECT api.example:${port} HTTP/1.1\\r\\n\\r\\n" | timeout 2 '
+          + JSON.stringify(process.execPath) + ' -e ' + JSON.stringify(${JSON.stringify(
+          "const s = require('net').connect(new URL(process.env.HTTPS_PROXY).port, '127.0.0.1', () => { "
+            + "process.stdin.pipe(s, { end: false }); s.once('data', (d) => { "
+            + "process.stdout.write(String(d).split(' ')[1]); process.exit() }) })",
         )}))`,
         otherPort: "fetched('http://api.example/')", other: "fetched('http://example.com/')",
         secure: "fetched('https://example.com/')", metadata: "fetched('http://169.254.169.254/')",

@@ -68,7 +68,8 @@ describe.each([
         syscall: { arguments: Array(7).fill('i64'), return: 'i64' },
         __errno_location: { arguments: [], return: 'pointer' },
       })
-      const ask = (number) => c.syscall(BigInt(number), 0n, 0n, 0n, 0n, 0n, 0n) === -1n ? getInt32(c.__errno_location()) : 0
+      const ask = (number) =>
+        c.syscall(BigInt(number), 0n, 0n, 0n, 0n, 0n, 0n) === -1n ? getInt32(c.__errno_location()) : 0
       console.log(JSON.stringify(${JSON.stringify(known.map(([, number]) => number))}.map(ask)))
     `,
     )

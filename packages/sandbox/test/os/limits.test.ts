@@ -34,7 +34,10 @@ new Worker(${JSON.stringify(`
 `)}, { eval: true, resourceLimits: { maxOldGenerationSizeMb: 64 } })
   .on('message', (end) => end === 'never' ? console.log(end) : console.log('caught', end))
   .on('error', ({ code, name }) => console.log('thread', code ?? name))
-  .on('exit', () => console.log('peak', Math.round(/^VmHWM:\\s+(\\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))[1] / 1024)))`
+  .on('exit', () => {
+    const [, peak] = /^VmHWM:\\s+(\\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))
+    console.log('peak', Math.round(peak / 1024))
+  })`
 
 const BOMBS = [
   ['buffers', 'kept.push(Buffer.alloc(2 ** 24, 1))'],

@@ -49,8 +49,9 @@ describe('a missing layer is reported once, with what replaces it', () => {
     },
       'Third-party tools run without bubblewrap (it is not installed), a seccomp filter. '
       + 'Instead, setpriv takes away privileges, but not the network and other processes (not permitted).'],
-    ['all', none, 'Third-party tools run without bubblewrap (it is not installed), a seccomp filter, resource limits (it is not installed). '
-      + 'Nothing replaces bubblewrap: neither the launcher (it is not installed) nor setpriv (it is not installed) works.'],
+    ['all', none, 'Third-party tools run without bubblewrap (it is not installed), a seccomp filter, resource limits '
+      + '(it is not installed). Nothing replaces bubblewrap: neither the launcher (it is not installed) nor setpriv '
+      + '(it is not installed) works.'],
   ])('%s', (_, layers, message) => {
     expect(reported(layers)).toEqual(message === undefined ? [] : [message])
   })

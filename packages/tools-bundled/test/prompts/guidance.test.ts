@@ -66,7 +66,8 @@ it('takes the guidance of the user too, replaces ours by name, and reports what 
 })
 
 it('reads the skills of morphix, under our names of tools', async () => {
-  const text = 'tool: bash_manager\nwhen_to_use: [to build]\nwhen_not_to_use: [for git]\nexamples: [npm test, { command: ls }]\ntips: Quote paths.'
+  const text = 'tool: bash_manager\nwhen_to_use: [to build]\nwhen_not_to_use: [for git]\n'
+    + 'examples: [npm test, { command: ls }]\ntips: Quote paths.'
   const guidance = await parseGuidance('bash_manager', text) as Guidance
   expect(guidance.tool).toBe('bash')
   expect(notesFor(guidance, new Set(['bash'])))

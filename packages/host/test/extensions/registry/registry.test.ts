@@ -226,7 +226,7 @@ test('gated: false of a third party counts only for tools that cannot change or 
   ])
 })
 
-test('a third party that gets variables or secrets, or names files with credentials, is always gated, and never counts as reading', () => {
+test('a third-party tool that gets variables, secrets or credentials is gated and does not count as reading', () => {
   const reads = { gated: false, mode: 'read' as const }
   const listed = createRegistry({
     extensions: [

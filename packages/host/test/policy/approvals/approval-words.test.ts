@@ -17,7 +17,8 @@ test('explain shows which approval decides, its age, its expiry and its uses', a
   const { decision, approvals, reasons } = await explained(session)
   expect(decision).toBe('allow')
   expect(approvals).toMatchObject([{ scope: 'project', uses: 1 }])
-  expect(reasons).toEqual([`project approval ${approvals[0]!.id} of the key "Oslo", which answers the mode, given 3 days ago by person, expires in 27 days, used 1 time`])
+  expect(reasons).toEqual([`project approval ${approvals[0]!.id} of the key "Oslo", which answers the mode, given 3 `
+    + `days ago by person, expires in 27 days, used 1 time`])
   expect(setting.world.events).toHaveLength(before)
   expect(session.approvals()).toMatchObject([{ uses: 1 }])
 })

@@ -67,7 +67,7 @@ test('an answer for the session settles the same question of waiting calls', asy
   expect(approver.asked).toHaveLength(1)
 })
 
-test('an interactor that accepts many questions gets them at once and answers in any order; others get one at a time', async () => {
+test('an interactor that accepts many questions answers in any order; others get one at a time', async () => {
   const open: { readonly callId: string | undefined; readonly answer: () => void }[] = []
   const many: Interactor = {
     takesMany: true,

@@ -269,7 +269,7 @@ test('a sub-agent pauses if its parent does', async () => {
   expect(verdictOf(await without.call(CALL))).toBe('InteractionUnavailable')
 })
 
-test('a session without pauses fails the call, a paused call can be dropped, and a store failure is reported', async () => {
+test('a call fails without pauses, a paused call can be dropped, and a store failure is reported', async () => {
   const store = new MemoryStore()
   const { session: plain } = await opened(store, asking([ask('Ship?')]), {})
   expect(verdictOf(await plain.call(CALL))).toBe('InteractionUnavailable')

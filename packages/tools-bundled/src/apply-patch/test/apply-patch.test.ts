@@ -170,7 +170,8 @@ describe('a patch', () => {
     ['writes into .git', begin('*** Add File: .git/hooks/post-checkout', '+x'), 'CapabilityDenied'],
     [
       'creates a link',
-      'diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n',
+      'diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n'
+        + '\\ No newline at end of file\n',
       'InputInvalid',
     ],
     ['has binary data', 'diff --git a/x b/x\nindex 1..2 100644\nGIT binary patch\nliteral 1\n', 'InputInvalid'],
@@ -218,7 +219,8 @@ describe('a patch', () => {
     [begin('*** Add File: n', 'x'), 'Line 3 of the patch: each line of a new file begins with "+". Correct the patch.'],
     [
       begin('*** Rename File: n'),
-      'Line 2 of the patch: "*** Add File: ", "*** Update File: " or "*** Delete File: " is expected here. Correct the patch.',
+      'Line 2 of the patch: "*** Add File: ", "*** Update File: " or "*** Delete File: " is expected here. Correct '
+        + 'the patch.',
     ],
     [
       begin('*** Update File: none', '@@', '-a', '+b'),

@@ -63,7 +63,11 @@ const put = (name: string, content: string) => writeFileSync(join(workspace, nam
 const get = (name: string) => readFileSync(join(workspace, name), 'utf8')
 /** A process that connects with a name and runs until it is killed. */
 const holder = (label: string): string =>
-  `const s=require("node:net").connect(${JSON.stringify(join(workspace, 'line'))},()=>s.write("${label}"));s.on("close",()=>process.exit())`
+  `const s=require("node:net").connect(${JSON.stringify(join(workspace, 'line'))},()=>s.write("${label}"));`
+    + 's.on("close",()=>process.exit())'
+/** Starts its argument as a detached process. */
+const spawnDetached = (stdio: 'ignore' | 'inherit'): string =>
+  `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"${stdio}"})`
 const connected = (label: string) => new Promise<Socket>((resolve) => {
   const known = lines.find((line) => line.label === label)
   if (known) resolve(known.socket)
@@ -146,7 +150,8 @@ describe('plain commands run without a shell', () => {
     await bash('git init -q repo')
     put('repo/file', 'x')
     put('evil.sh', `#!/bin/sh\ntouch ${workspace}/pwned\n`)
-    await bash(`chmod +x evil.sh && git -C repo config core.fsmonitor ${workspace}/evil.sh && git -C repo config core.pager ${workspace}/evil.sh`)
+    await bash(`chmod +x evil.sh && git -C repo config core.fsmonitor ${workspace}/evil.sh && git -C repo config `
+      + `core.pager ${workspace}/evil.sh`)
     await bash('git -C repo config diff.external /bin/false')
     const own = createSandbox({
       workspace: join(workspace, 'repo'), operator: { path: ['/usr/bin', '/bin'], env: { HOME: '/dev/null' } },
@@ -245,7 +250,7 @@ describe('time and output', () => {
   // The processes answer by a socket, which Landlock alone does not let them open.
   it('cancelling kills the command and all its child processes', needs('bubblewrap'), async () => {
     const cancel = new AbortController()
-    const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"inherit"});${holder('parent')}`
+    const inner = `${spawnDetached('inherit')};${holder('parent')}`
     const running = bash(`${node} -e '${inner}' '${holder('grandchild')}' | cat`, {}, cancel.signal)
     const sockets = await Promise.all([connected('parent'), connected('grandchild')])
     const closed = sockets.map((socket) => new Promise((resolve) => {
@@ -260,7 +265,7 @@ describe('time and output', () => {
   it(
     'background processes are killed when the command ends, as the description states', needs('bubblewrap'),
     async () => {
-      const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"ignore"}).unref();${holder('starter')}`
+      const inner = `${spawnDetached('ignore')}.unref();${holder('starter')}`
       const running = bash(`${node} -e '${inner}' '${holder('server')}'`)
       const [starter, left] = await Promise.all([connected('starter'), connected('server')])
       const ended = new Promise((resolve) => {
@@ -274,7 +279,7 @@ describe('time and output', () => {
   )
 
   it('a grandchild that keeps the pipe open does not delay the result', async () => {
-    const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"inherit"}).unref();console.log("left")`
+    const inner = `${spawnDetached('inherit')}.unref();console.log("left")`
     expect(await bash(`${node} -e '${inner}' '${holder('left-behind')}'`)).toMatchObject({
       stdout: 'left\n', exit_code: 0,
     })

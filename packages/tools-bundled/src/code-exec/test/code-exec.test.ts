@@ -72,7 +72,8 @@ describe('a program', () => {
   it('has no powers, and nothing of it is left for the next', async () => {
     expect((await run('globalThis.left = 1; return left')).value).toBe(1)
     expect((await run(`
-      const reached = await Promise.allSettled([import('node:fs'), import('node:child_process'), fetch('http://127.0.0.1:1')])
+      const reached = await Promise.allSettled(
+        [import('node:fs'), import('node:child_process'), fetch('http://127.0.0.1:1')])
       return [typeof left, typeof require, Object.keys(process.env).length, reached.map(({ status }) => status)]
     `)).value).toEqual(['undefined', 'undefined', 0, ['rejected', 'rejected', 'rejected']])
     expect(requests.at(-1)).toMatchObject({

@@ -217,7 +217,8 @@ describe('arguments', () => {
     ],
     [
       { action: 'log', revision: 'nowhere..HEAD' },
-      'NotFound: The repository has no revision "nowhere..HEAD". List commits with the action log, and branches with branch.',
+      'NotFound: The repository has no revision "nowhere..HEAD". List commits with the action log, and branches with '
+        + 'branch.',
     ],
     [
       { action: 'show', revision: 'HEAD:b.txt' },
@@ -260,12 +261,16 @@ describe('arguments', () => {
 
   it('says why a repository cannot be used', async () => {
     await walled.put('plain/file.txt')
-    expect(await reasonOf({ action: 'status', path: 'plain' })).toBe('NotFound: "plain" does not belong to a git repository inside the workspace. Pass the folder of a repository as `path`, or create one with "git init".')
+    expect(await reasonOf({ action: 'status', path: 'plain' })).toBe('NotFound: "plain" does not belong to a git '
+      + 'repository inside the workspace. Pass the folder of a repository as `path`, or create one with "git init".')
     gitIn(workspace, 'init', '-q', '--bare', 'bare')
-    expect(await reasonOf({ action: 'status', path: 'bare' })).toBe('InputInvalid: "bare" is a bare repository, which has no files to work with. Clone it with repo_clone, and pass the folder of the clone as `path`.')
+    expect(await reasonOf({ action: 'status', path: 'bare' })).toBe('InputInvalid: "bare" is a bare repository, '
+      + 'which has no files to work with. Clone it with repo_clone, and pass the folder of the clone as `path`.')
     const { path, folder } = repository()
     appendFileSync(join(folder, '.git/config'), '[broken')
-    expect(await reasonOf({ action: 'status', path })).toMatch(/^InputInvalid: git cannot use the repository of "r\d+": bad config line \d+ in file \S*\.git\/config\. Repair it, then try again\.$/)
+    const broken = await reasonOf({ action: 'status', path })
+    expect(broken).toMatch(/^InputInvalid: git cannot use the repository of "r\d+": bad config line \d+ in file /)
+    expect(broken).toMatch(/ in file \S*\.git\/config\. Repair it, then try again\.$/)
     expect(await session.refusal({ action: 'status', path: '..' })).toMatchObject({ code: 'CapabilityDenied' })
   })
 

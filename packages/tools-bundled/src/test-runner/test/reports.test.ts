@@ -62,15 +62,18 @@ it('reads pytest', () => {
 })
 
 it('reads what pytest says of a file that is not valid Python', () => {
-  const text = 'importlib/__init__.py:126: in import_module\nE     File &quot;/project/test_x.py&quot;, line 3\nE       def test_x(:\nE                  ^\nE   SyntaxError: invalid syntax'
-  const stdout = `<?xml version="1.0"?><testsuites><testsuite name="pytest"><testcase classname="" name="test_x" file="test_x.py"><error message="collection failure">${text}</error></testcase></testsuite></testsuites>`
+  const text = 'importlib/__init__.py:126: in import_module\nE     File &quot;/project/test_x.py&quot;, line 3\n'
+    + 'E       def test_x(:\nE                  ^\nE   SyntaxError: invalid syntax'
+  const stdout = `<?xml version="1.0"?><testsuites><testsuite name="pytest"><testcase classname="" name="test_x" `
+    + `file="test_x.py"><error message="collection failure">${text}</error></testcase></testsuite></testsuites>`
   expect(readPytestReport({ stdout, stderr: '' })?.failures).toEqual([
     { name: 'test_x', file: 'test_x.py', line: 3, message: 'SyntaxError: invalid syntax', isError: true },
   ])
 })
 
 it('reads what a test of pytest printed', () => {
-  const stdout = '<?xml version="1.0"?><testsuites><testsuite name="pytest"><testcase classname="test_a" name="test_x" file="test_a.py" line="0">'
+  const stdout = '<?xml version="1.0"?><testsuites><testsuite name="pytest"><testcase classname="test_a" '
+    + 'name="test_x" file="test_a.py" line="0">'
     + '<failure message="assert 0">E</failure><system-out>CAPTURED\n</system-out></testcase></testsuite></testsuites>'
   expect(readPytestReport({ stdout, stderr: '' })?.failures).toMatchObject([
     { name: 'test_a.test_x', output: 'CAPTURED' },

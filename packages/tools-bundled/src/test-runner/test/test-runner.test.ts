@@ -196,7 +196,8 @@ it('runs cargo', { ...runsIf(has('cargo', '--version'), 'needs cargo'), ...ONLY_
 
 it('runs go', { ...runsIf(has('go', 'version'), 'needs go'), ...ONLY_IN_SOAK }, async () => {
   put('go/go.mod', 'module example.org/demo\n\ngo 1.19\n')
-  put('go/sub/a_test.go', 'package sub\n\nimport "testing"\n\nfunc TestOk(t *testing.T) {}\nfunc TestBad(t *testing.T) {\n\tt.Error("got")\n}\n')
+  put('go/sub/a_test.go', 'package sub\n\nimport "testing"\n\nfunc TestOk(t *testing.T) {}\n'
+    + 'func TestBad(t *testing.T) {\n\tt.Error("got")\n}\n')
   expect(await tool.call({ path: 'go' })).toMatchObject({
     runner: 'go', passed: 1, failed: 1, failures: [{ name: 'TestBad', file: 'go/sub/a_test.go', line: 7 }],
   })

@@ -16,12 +16,14 @@ function cpuMs(work: () => void): number {
 const plain = (html: string): string => htmlToMarkdown(html, URL_OF_PAGE, true).content
 
 const PAGE = `<!doctype html><html><head><title> The
- title </title><style>p{}</style></head><body><header>logo</header><nav><a href="/">menu</a></nav><main><h1>Head &amp; <em>shoulders</em></h1>
+ title </title><style>p{}</style></head><body><header>logo</header><nav><a href="/">menu</a></nav><main>
+<h1>Head &amp; <em>shoulders</em></h1>
 <p>One <b>bold</b> word, a <a href="../x?a=1&amp;b=(2)">link</a> and <code>code()</code>.<br>Next line.</p>
 <ul><li>first<li>second <ul><li>inner</ul></li></ul><ol><li><p>one</p></li><li>two</li></ol>
 <blockquote><p>quoted</p><p>twice</p></blockquote><pre class="language-js">if (a &lt; b) {
   go()
-}</pre><table><tr><th>k<th>v|w<tr><td>a</td><td>1</td></tr></table><hr><img src="pic.png" alt="a picture"><img src="x.png"><script>alert(1)</script>
+}</pre><table><tr><th>k<th>v|w<tr><td>a</td><td>1</td></tr></table><hr>
+<img src="pic.png" alt="a picture"><img src="x.png"><script>alert(1)</script>
 </main><aside>ads</aside><footer>foot</footer></body></html>`
 
 describe('htmlToMarkdown', () => {
@@ -50,7 +52,8 @@ describe('htmlToMarkdown', () => {
   })
 
   it('removes invisible content', () => {
-    expect(markdown('<p hidden>a</p><p style="display: none">b</p><p aria-hidden="true">c</p><p>d\u200b\u202e\u{e0041}e\u0007</p><!-- f --><template>g</template>')).toBe('de')
+    expect(markdown('<p hidden>a</p><p style="display: none">b</p>'
+      + '<p aria-hidden="true">c</p><p>d\u200b\u202e\u{e0041}e\u0007</p><!-- f --><template>g</template>')).toBe('de')
   })
 
   it('removes links that are not http, https or mailto', () => {

@@ -98,7 +98,8 @@ describe('web_search with Exa', () => {
     }
     expect(await tool.call({ query, max_results: 3 })).toEqual({
       results: [
-        { ...results[0], snippet: 'A small book … about both.' }, { title: '', url: 'https://b.example/', snippet: '' },
+        { ...results[0], snippet: 'A small book … about both.' },
+        { title: '', url: 'https://b.example/', snippet: '' },
       ],
     })
     expect([sent.method, sent.url.href]).toEqual(['POST', 'https://api.exa.ai/search'])

@@ -93,7 +93,8 @@ describe('web_search with SearXNG', () => {
     ],
     [
       'a page', ((_, response) => response.end('<html>')) as RequestListener,
-      /^The response of the search provider 127\.0\.0\.1:\d+ is not JSON\. \(The operator can check the URL in the configuration\.\)$/,
+      new RegExp(String.raw`^The response of the search provider 127\.0\.0\.1:\d+ is not JSON\. `
+        + String.raw`\(The operator can check the URL in the configuration\.\)$`),
     ],
     [
       'another form', json({ found: [] }),

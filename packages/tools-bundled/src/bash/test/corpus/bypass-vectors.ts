@@ -104,7 +104,8 @@ export const BYPASS_VECTORS: Readonly<Record<string, readonly string[]>> = {
     './ls', 'sub/ls', '../ls', '/tmp/ls', 'ls/evil', '$(echo touch) pwned', '`echo touch` pwned', '$x pwned',
     '${x:-touch} pwned', 't"ou"ch pwned', 'tou\\ch pwned', "'touch' pwned", "$'touch' pwned", 'to$@uch pwned',
     't*ch pwned', '/???/t?u?h pwned', '{touch,pwned}', '~/ls', '\\touch pwned', 'l\u200bs', 'ls\u00a0', '\u202els',
-    'LS', 'ls\u0000touch', 'ls\u0007', 'ｌｓ', 'l\\\ns; touch pwned', '!ls', '!!', '%1', '[ls]', '""', '" ls"', "'ls '",
+    'LS', 'ls\u0000touch', 'ls\u0007', 'ｌｓ', 'l\\\ns; touch pwned', '!ls', '!!', '%1', '[ls]', '""', '" ls"',
+    "'ls '",
     'ls=1', 'echo=1 touch pwned',
   ],
   'files outside the workspace': [

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { analyzeCommand } from '../../policy/analyze-command.ts'
 
 const FILES: Readonly<Record<string, string>> = {
-  '.git/config': '[core]\n\tbare = false\n[remote "origin"]\n\turl = https://github.com/a/b.git\n\tfetch = x\n[remote "work"]\n\turl = git@example.org:a/b\n[branch "main"]\n\turl = https://not.example\n',
+  '.git/config': '[core]\n\tbare = false\n[remote "origin"]\n\turl = https://github.com/a/b.git\n\tfetch = x\n'
+    + '[remote "work"]\n\turl = git@example.org:a/b\n[branch "main"]\n\turl = https://not.example\n',
   '.npmrc': 'save-exact=true\nregistry=https://npm.example.org/path/\n',
 }
 /** In parts: no file of ours names it as a whole. */
