@@ -9,13 +9,6 @@ export const STORE_PROMISES: readonly Mutant[] = [
     test: 'packages/store/test/sqlite/processes.test.ts',
   },
   {
-    what: 'An acknowledged write is on the disk',
-    file: 'packages/store/src/sqlite/commit-queue.ts',
-    from: 'if (batch.some(({ changes }) => changes)) await this.#log.sync()',
-    to: '',
-    test: 'packages/store/test/sqlite/commit-queue.test.ts',
-  },
-  {
     what: 'A write to a file that was moved away is not acknowledged',
     file: 'packages/store/src/sqlite/commit-queue.ts',
     from: 'this.#identity.check()\n',
@@ -188,13 +181,6 @@ export const STORE_PROMISES: readonly Mutant[] = [
     file: 'packages/store/src/sqlite/audit/audit-writer.ts',
     from: 'for (const { reject } of this.#pending.splice(0)) reject(fault)',
     to: '',
-    test: 'packages/store/test/sqlite/audit-writer.test.ts',
-  },
-  {
-    what: 'The audit keeps its order when it moves to a thread',
-    file: 'packages/store/src/sqlite/audit/audit-writer.ts',
-    from: 'return thread && this.#queued === 0 ?',
-    to: 'return thread ?',
     test: 'packages/store/test/sqlite/audit-writer.test.ts',
   },
   {
