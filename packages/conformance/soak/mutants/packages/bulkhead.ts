@@ -151,11 +151,6 @@ export const BULKHEAD: readonly Mutant[] = [
     from: ' | O_NOFOLLOW', to: '', test: 'packages/bulkhead/test/file-start.test.ts',
   },
   {
-    what: 'Settings that name hosts are not read from a pipe', file: 'packages/bulkhead/src/facade/file-start.ts',
-    from: 'if (!fstatSync(opened).isFile()) return undefined', to: '',
-    test: 'packages/bulkhead/test/file-start.test.ts',
-  },
-  {
     what: 'The line of walls of another machine is not shown',
     file: 'packages/bulkhead/src/facade/remembered-walls.ts', from: 'machine === thisMachine() && ', to: '',
     test: 'packages/bulkhead/test/remembered-walls.test.ts',
@@ -178,7 +173,7 @@ export const BULKHEAD: readonly Mutant[] = [
   {
     what: 'The value of a key stays out of the environment of commands',
     file: 'packages/bulkhead/src/facade/command-environment.ts', from: '(name) => !Object.hasOwn(keys, name)',
-    to: '() => true', test: 'packages/bulkhead/test/command-environment.test.ts',
+    to: '() => true', test: 'packages/bulkhead/test/command-keys.test.ts',
   },
   {
     what: 'Tokens are read from a file that only the user can read', file: 'packages/bulkhead/src/cli/token-book.ts',
