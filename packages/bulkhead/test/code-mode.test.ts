@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
-import type { ApprovalRequest, BulkheadEvent, Outcome, ToolDefinition } from '@bulkhead/contract'
+import type { ApprovalRequest, BulkheadEvent, Outcome } from '@bulkhead/contract'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, defineTool, type Host, type Session, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
@@ -284,24 +283,4 @@ describe('the power of a program', () => {
     expect(valueOf(await run(session, 'return await tools.sneak({ name: "read", args: { path: "a.txt" } })')))
       .toEqual(['CapabilityDenied', null])
   })
-})
-
-it('the program of the guide runs', async () => {
-  const guide = readFileSync(new URL('../../../docs/guides/code-mode.md', import.meta.url), 'utf8')
-  const work = join(folder, 'guide')
-  mkdirSync(work)
-  writeFileSync(join(work, 'a.md'), 'one two three\n')
-  const program = /```ts program\.ts\n([^]*?)```/.exec(guide)![1]!
-    .replace("'bulkhead'", JSON.stringify(new URL('../src/index.ts', import.meta.url).href))
-    .replace('process.cwd()', [
-      JSON.stringify(work), `home: ${JSON.stringify(join(folder, 'none'))}`,
-      `config: { mode: 'yolo', sandbox: { spares: { process: 0 } } }`,
-    ].join(', '))
-  writeFileSync(join(folder, 'program.ts'), program)
-  const { tool, explained, outcome } = await import(pathToFileURL(join(folder, 'program.ts')).href) as {
-    tool: ToolDefinition; explained: { program: readonly { tool: string }[] }; outcome: Outcome
-  }
-  expect(tool.name).toBe('code_mode')
-  expect(explained.program.map((each) => each.tool)).toEqual(['glob', 'read'])
-  expect(valueOf(outcome)).toEqual({ 'a.md': 3 })
 })

@@ -1,8 +1,6 @@
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -14,6 +12,7 @@ import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
 import { useThreads, writeExtension } from '../extension-folder.ts'
 import { clientOf, ERAS, OneProcess, servedWorld, type Era, type Person } from './served-world.ts'
+import { descendants, HELLO, lineOf, send } from './raw-child.ts'
 
 const BIN = join(import.meta.dirname, '../../src/bin.ts')
 let folder: string
@@ -56,40 +55,11 @@ function start(more: readonly string[] = []) {
   return { child, written, ended: once(child, 'close') as Promise<[number | null, string | null]> }
 }
 
-const send = (child: ChildProcessWithoutNullStreams, ...messages: readonly object[]) =>
-  child.stdin.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''))
-const HELLO = {
-  id: 0, method: 'initialize',
-  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } },
-}
 const LONG = 'a line of a long file\n'.repeat(8_000)
 const readLong = (id: number) => ({
   id, method: 'tools/call', params: { name: 'read', arguments: { path: 'long.txt' } },
 })
 const TOO_LONG = `{"jsonrpc":"2.0","id":1,"method":"${'x'.repeat(11_000_000)}"}\n`
-const lineOf = (child: ChildProcessWithoutNullStreams, wanted: RegExp) => new Promise<string>((resolve) => {
-  let text = ''
-  child.stdout.on('data', (chunk: string) => {
-    text += chunk
-    const line = text.split('\n').slice(0, -1).find((one) => wanted.test(one))
-    if (line !== undefined) resolve(line)
-  })
-})
-
-/** All descendants of a process. */
-function descendants(pid: number): readonly number[] {
-  const parents = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    try {
-      return [[Number(name), Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${name}/stat`, 'utf8'))![1])] as const]
-    } catch {
-      return []
-    }
-  })
-  const below = (parent: number): readonly number[] =>
-    parents.flatMap(([child, of]) => (of === parent ? [child, ...below(child)] : []))
-  return below(pid)
-}
-
 // serve-tools.test.ts has the same in one process.
 describe.each(ERAS)('a client of the %s era that starts the command', ONLY_IN_SOAK, (era) => {
   it('lists and calls tools, and its user is asked', async () => {

@@ -1,29 +1,15 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BulkheadError, ConnectedExtension, Interact } from '@bulkhead/contract'
-import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { McpServers } from '../../../src/mcp/index.ts'
-import { Setup, inShell, now, resolved } from './setup.ts'
+import { Setup, call, connectedTo, inShell, now, resolved } from './setup.ts'
 
 let setup: Setup
 beforeEach(() => { setup = new Setup() })
 afterEach(() => setup.close())
 
-/** Calls a tool as a compartment does. */
-function call(
-  extension: ConnectedExtension, tool: string, args: JsonObject = {}, runtime: object = {},
-): Promise<JsonObject> {
-  const { tools } = extension.module([tool])
-  const execute = tools[tool]!.execute as unknown as (args: JsonObject, runtime: object) => Promise<JsonObject>
-  return execute(args, { signal: now(), progress: () => undefined, ...runtime })
-}
-
-async function connected(servers: McpServers, config = resolved({ ship: setup.sdk() })): Promise<ConnectedExtension> {
-  servers.offer(config)
-  await servers.connect(now())
-  return servers.offer(config).extensions[0]!
-}
+const connected = (servers: McpServers, config = resolved({ ship: setup.sdk() })) => connectedTo(servers, config)
 
 /** An ended process that was not waited for yet still has a pid. */
 const isAlive = (pid: number): boolean => {
@@ -228,77 +214,4 @@ it('uses the newer handshake if a process rejects the older one', async () => {
     setup.open(), resolved({ ship: setup.sdk({ command: [...local.command, 'modern'] }) }),
   )
   expect(await call(extension, 'ship_echo', { text: 'ahoy' })).toEqual({ content: [{ type: 'text', text: 'ahoy' }] })
-})
-
-it('kills a server that sends an endless line', async () => {
-  const servers = setup.open()
-  const extension = await connected(
-    servers, resolved({ ship: setup.raw({ tools: [{ name: 'pour', inputSchema: { type: 'object' } }], flood: true }) }),
-  )
-  await expect(call(extension, 'ship_pour')).rejects.toMatchObject({
-    code: 'MessageTooLarge', message: expect.stringMatching(/A line has more than \d+ bytes\. Request less data/),
-  })
-  expect(servers.status).toMatchObject([{ state: 'unavailable' }])
-})
-
-it('reports a list of tools that is too large', async () => {
-  const servers = setup.open()
-  await connected(
-    servers, resolved({ ship: setup.raw({ tools: [{ name: 'go', description: 'x'.repeat(17_000_000) }] }) }),
-  )
-  expect(servers.status).toMatchObject([
-    {
-      error: {
-        message: expect.stringMatching(
-          /^mcp server ship is unavailable: it sent a message that is too large: A line has more than \d+ bytes\.( |$)/,
-        ),
-      },
-    },
-  ])
-})
-
-it('stops a server that does not respond in time', async () => {
-  const servers = setup.open({ connectMs: 300 })
-  servers.offer(
-    resolved({
-      mute: setup.raw({ tools: [], silent: 'initialize' }),
-      slow: setup.raw({ tools: [], silent: 'tools/list' }, 'slow.json'),
-    }),
-  )
-  await servers.connect(now())
-  expect(servers.status).toMatchObject([
-    {
-      name: 'mute', state: 'unavailable', error: { message: expect.stringContaining('did not respond within 300 ms') },
-    },
-    {
-      name: 'slow', state: 'unavailable', error: { message: expect.stringContaining('did not respond within 300 ms') },
-    },
-  ])
-})
-
-it('stops waiting for a server when its caller does', async () => {
-  const servers = setup.open({ connectMs: 60_000 })
-  const mute = setup.raw({ tools: [], silent: 'initialize' })
-  servers.offer(resolved({ mute }))
-  const stop = new AbortController()
-  const waiting = servers.connect(stop.signal)
-  expect(servers.status).toMatchObject([{ state: 'connecting' }])
-  stop.abort()
-  await waiting
-  expect(servers.status).toMatchObject([{ state: 'connecting' }])
-  await servers.close()
-})
-
-it('ignores invalid messages, and escapes error messages of a server', async () => {
-  const servers = setup.open()
-  const extension = await connected(
-    servers, resolved({ ship: setup.raw({ tools: [{ name: 'go' }], noise: ['Listening!', '', '{"half":'] }) }),
-  )
-  expect(extension.manifest.tools).toMatchObject([
-    { name: 'ship_go', description: 'MCP tool (no description)', inputSchema: { type: 'object', properties: {} } },
-  ])
-  expect(extension.manifest.version).toMatch(/^0\.0\.0\+/)
-  await expect(call(extension, 'ship_go')).rejects.toMatchObject({
-    code: 'ToolExecutionFailed', message: expect.stringContaining('\\u{1b}[31mhere'),
-  })
 })

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ConfigFile, LayerConfig, McpServerConfig, ResolvedConfig } from '@bulkhead/contract'
+import type { ConfigFile, ConnectedExtension, LayerConfig, McpServerConfig, ResolvedConfig } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { McpServers, type McpServersOptions } from '../../../src/mcp/index.ts'
 
 const fixture = (name: string): string => join(import.meta.dirname, 'fixtures', name)
@@ -79,3 +80,19 @@ export function resolved(
 }
 
 export const now = (): AbortSignal => new AbortController().signal
+
+/** Calls a tool as a compartment does. */
+export function call(
+  extension: ConnectedExtension, tool: string, args: JsonObject = {}, runtime: object = {},
+): Promise<JsonObject> {
+  const { tools } = extension.module([tool])
+  const execute = tools[tool]!.execute as unknown as (args: JsonObject, runtime: object) => Promise<JsonObject>
+  return execute(args, { signal: now(), progress: () => undefined, ...runtime })
+}
+
+/** The extension of the first server, once it is connected. */
+export async function connectedTo(servers: McpServers, config: ResolvedConfig): Promise<ConnectedExtension> {
+  servers.offer(config)
+  await servers.connect(now())
+  return servers.offer(config).extensions[0]!
+}

@@ -113,7 +113,7 @@ export const MCP_CONNECTING: readonly Mutant[] = [
   {
     what: 'CONNECT_MS: time for the handshake with an MCP server',
     file: 'packages/bridges/src/mcp/connecting/connection.ts', from: 'AbortSignal.timeout(connectMs)',
-    to: 'AbortSignal.timeout(2 ** 31 - 1)', test: 'packages/bridges/test/mcp/connecting/servers.test.ts',
+    to: 'AbortSignal.timeout(2 ** 31 - 1)', test: 'packages/bridges/test/mcp/connecting/faulty-servers.test.ts',
   },
   {
     what: 'MAX_PAGES: pages of a list of an MCP server',
@@ -128,7 +128,7 @@ export const MCP_CONNECTING: readonly Mutant[] = [
   {
     what: 'MAX_MESSAGE_BYTES: message of a local MCP server',
     file: 'packages/bridges/src/mcp/connecting/transport/client.ts', from: 'maxMessageBytes: MAX_MESSAGE_BYTES',
-    to: 'maxMessageBytes: 2 ** 40', test: 'packages/bridges/test/mcp/connecting/servers.test.ts',
+    to: 'maxMessageBytes: 2 ** 40', test: 'packages/bridges/test/mcp/connecting/faulty-servers.test.ts',
   },
   {
     what: 'MAX_MESSAGE_BYTES: response of a remote MCP server',
