@@ -57,11 +57,11 @@ describe('differences', () => {
     ['a different message', [{ error: 'InputInvalid', message: /yes/ }], [error('no')], /does not match/],
     ['a missing call', [{ output: 'a' }], [], /was never made/],
     ['an extra call', [], [output('a')], /1 more calls/],
-  ] as const)('%s', (_, expected, outcomes, fault) => {
+  ] as const)('name %s', (_, expected, outcomes, fault) => {
     expect(differences(expected, outcomes).join()).toMatch(fault)
   })
 
-  it('finds none if all results are as expected', () => {
+  it('are none if all results are as expected', () => {
     const expected = [{ output: 'a' }, { error: 'InputInvalid', message: /no/ }]
     expect(differences(expected, [output('a'), error('no')])).toEqual([])
   })

@@ -46,7 +46,7 @@ describe('agents by name', () => {
     expect(host.diagnostics).toEqual([])
   })
 
-  it('of a project that is not trusted are not read', async () => {
+  it('are not read from a project that is not trusted', async () => {
     save('workspace/.bulkhead/agents/reviewer.json', { name: 'reviewer' })
     save('workspace/.bulkhead/agents/broken.json', '{')
     await start({ trust: 'declined' })
@@ -74,7 +74,7 @@ describe('agents by name', () => {
     ],
     ['names an absolute root', { name: 'reviewer', roots: ['/'] }, '/roots/0', /outside the project/],
   ])(
-    'that %s is a diagnostic, and no session is opened for it, although the user has one of that name',
+    'are reported, and not replaced by those of the user, if a file %s',
     async (_, content, path, message) => {
       save('home/agents/reviewer.json', { name: 'reviewer' })
       save('workspace/.bulkhead/agents/reviewer.json', content)
@@ -93,7 +93,7 @@ describe('agents by name', () => {
     },
   )
 
-  it('of a project may name folders of the project, but no link out of it', async () => {
+  it('may name folders of their project, but no link out of it', async () => {
     symlinkSync(join(base, 'library'), join(workspace, 'way-out'))
     save('workspace/.bulkhead/agents/inside.json', { name: 'inside', roots: ['src'] })
     save('workspace/.bulkhead/agents/outside.json', { name: 'outside', roots: ['way-out'] })
@@ -118,7 +118,7 @@ describe('agents by name', () => {
     await expect(host.openSession({ agent: 'reviewer' })).rejects.toMatchObject({ code: 'AgentInvalid' })
   })
 
-  it('that name unknown tools are reported with the nearest name', async () => {
+  it('are reported with the nearest name if they name unknown tools', async () => {
     save('home/agents/reviewer.json', {
       name: 'reviewer', tools: ['raed'], rules: [{ permission: 'bahs', action: 'deny' }],
     })

@@ -191,13 +191,13 @@ describe('the examples of docs/guides/models.md', () => {
     }
   })
 
-  it('AI SDK', async () => {
+  it('run with the AI SDK', async () => {
     expect(
       await answerByAiSdk(session, scriptedModel([{ name: 'read', input: READ }], 'It says hello.'), 'Read it.'),
     ).toBe('It says hello.')
   })
 
-  it('AI SDK with approvals', async () => {
+  it('run with the AI SDK and its approvals', async () => {
     const chat = await openChat(
       host, scriptedModel([{ name: 'write', input: { path: 'out.txt', content: 'bye' } }], 'Written.'),
     )
@@ -209,7 +209,7 @@ describe('the examples of docs/guides/models.md', () => {
     await chat.close()
   })
 
-  it('Anthropic', async () => {
+  it('run with the SDK of Anthropic', async () => {
     const sent: unknown[] = []
     const answers = [
       { content: [{ type: 'tool_use', id: 'c1', name: 'read', input: READ }] },
@@ -223,7 +223,7 @@ describe('the examples of docs/guides/models.md', () => {
     })
   })
 
-  it('Gemini', async () => {
+  it('run with the SDK of Gemini', async () => {
     const sent: unknown[] = []
     const functionCalls = [{ name: 'read', args: READ }]
     const answers = [{ functionCalls, candidates: [{ content: { role: 'model', parts: [] } }] }, { text: 'Hello.' }]

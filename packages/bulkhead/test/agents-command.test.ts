@@ -21,7 +21,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('agents lists them, with what is wrong', async () => {
+it('bulkhead agents lists agents, with what is wrong', async () => {
   const { code, stdout } = await inside(['agents', '--trust-project'], folder)
   expect(code).toBe(0)
   expect(stdout).toMatch(/^NAME +LAYER +TOOLS +ROOTS +FILE\n/)

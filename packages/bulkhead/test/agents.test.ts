@@ -114,7 +114,7 @@ describe('the session of an agent', () => {
     })
   })
 
-  it('is limited by a ceiling as by requires before, which is reported with the new key', async () => {
+  it('is limited by the earlier key `requires` as by `ceiling`, and that is reported', async () => {
     const reads = { fs: { read: ['src/**'] } }
     for (const key of ['ceiling', 'requires'] as const) {
       const { session, run } = await opened({ agent: bounded({ [key]: reads }) })

@@ -14,7 +14,7 @@ afterAll(end)
 const file = join(workspace, 'out.txt')
 beforeEach(() => rmSync(file, { force: true }))
 
-describe('an approval of the AI SDK', () => {
+describe('the AI SDK', () => {
   const WRITE = { name: 'write', input: { path: 'out.txt', content: 'hello' } }
   const stopWhen = isStepCount(4)
 

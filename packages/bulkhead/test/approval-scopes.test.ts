@@ -77,7 +77,7 @@ describe('an answer for a file tool', () => {
     expect(asked[0]).toMatchObject({ approvalKey: 'src/new.txt' })
   })
 
-  it('without a wider one covers the file alone', async () => {
+  it('covers the file alone if no wider answer is offered', async () => {
     answer = { decision: 'session' }
     expect([await asksFor('src/a.txt'), await asksFor('src/a.txt'), await asksFor('src/b.txt')]).toEqual([
       true, false, true,
@@ -87,7 +87,7 @@ describe('an answer for a file tool', () => {
     ])
   })
 
-  it('for a folder covers what is in it, and no file that has its name', async () => {
+  it('covers what is in a folder, and no file that has its name', async () => {
     answer = { decision: 'session', covers: 'folder' }
     expect([await asksFor('src/a.txt'), await asksFor('src/deep/b.txt'), await asksFor('docs/a.txt')]).toEqual([
       true, false, true,
@@ -96,7 +96,7 @@ describe('an answer for a file tool', () => {
     expect([await asksFor('build'), await asksFor('build/a.txt')]).toEqual([true, true])
   })
 
-  it('for the whole workspace says so', async () => {
+  it('says so if it covers the whole workspace', async () => {
     answer = { decision: 'session', covers: 'workspace' }
     expect([await asksFor('src/a.txt'), await asksFor('docs/b.txt')]).toEqual([true, false])
     expect(session.approvals()).toMatchObject([{ covers: 'the whole workspace' }])

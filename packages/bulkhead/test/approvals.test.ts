@@ -208,7 +208,7 @@ describe('an "always" answer', () => {
     expect(await host.approvals.list()).toMatchObject([{ uses: 2 }])
   })
 
-  it('for the session does not answer questions of another session', async () => {
+  it('does not answer questions of another session if it is for one session', async () => {
     write()
     const host = await open()
     const { approver, asked } = person('session')

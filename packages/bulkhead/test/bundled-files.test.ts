@@ -44,8 +44,8 @@ const pack = (...args: string[]) => run('pack', './taker', ...args)
 /** Everything in the tarball that `pack` wrote. */
 const packedText = (): string => gunzipSync(readFileSync(join(home, 'work/taker-1.0.0.tgz'))).toString()
 
-describe('a file outside the folder is not bundled', () => {
-  it.each(Object.keys(WAYS))('by %s', async (name) => {
+describe('a file outside the folder', () => {
+  it.each(Object.keys(WAYS))('is refused if the code names it by %s', async (name) => {
     const { code, files = {}, links = {}, names = '.docker/config.json', importer = 'index.ts' } = WAYS[name]!(home)
     inFolder({ ...files, 'index.ts': code })
     for (const [at, to] of Object.entries(links)) link(`work/taker/${at}`, to)
@@ -56,7 +56,7 @@ describe('a file outside the folder is not bundled', () => {
     expect(stderr).not.toContain(TOKEN)
   })
 
-  it.each(Object.entries(IDLE))('by %s', async (_, { code, files = {} }) => {
+  it.each(Object.entries(IDLE))('is not bundled by %s', async (_, { code, files = {} }) => {
     inFolder({ ...files, 'index.ts': code })
     const { code: exit, stdout, stderr } = await pack()
     expect(`${stdout}${stderr}${exit === 0 ? packedText() : ''}`).not.toContain(TOKEN)
@@ -67,7 +67,7 @@ describe('a file outside the folder is not bundled', () => {
     ['extends, in a list', { extends: ['../../.docker/config'] }],
     ['references', { references: [{ path: '../../.docker/config.json' }] }],
     ['extends of what it extends', { extends: './.base/tsconfig.json' }],
-  ])('by tsconfig.json: %s', async (_, tsconfig) => {
+  ])('is refused in tsconfig.json: %s', async (_, tsconfig) => {
     const base = `{ // An outer file, with a comment.\n "extends": "../../../.docker/config.json", }`
     inFolder({
       'tsconfig.json': tsconfig, '.base/tsconfig.json': base, 'index.ts': imports('./own.json'), 'own.json': '1',
@@ -81,7 +81,7 @@ describe('a file outside the folder is not bundled', () => {
     ['install', './taker', '--dry-run'], ['pack', './taker'], ['dev', './taker'], ['diff', './taker', './taker'],
     ['sign', './taker'], ['publish', './taker', '--dry-run'], ['conformance', './taker', '--only', 'manifest'],
     ['call', './taker', 'take'],
-  ])('by %s', async (...args) => {
+  ])('is refused by bulkhead %s', async (...args) => {
     inFolder({ 'index.ts': imports(CONFIG) })
     const {
       code: exit, stdout, stderr,

@@ -11,7 +11,7 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-usage-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-describe('wrong usage exits with 2 and does nothing', () => {
+describe('the command line', () => {
   it.each([
     ['an unknown command', ['fly'], /no command "fly"/],
     [
@@ -53,13 +53,13 @@ describe('wrong usage exits with 2 and does nothing', () => {
       /--tool cannot be used with "approvals show"/,
     ],
     ['help on an unknown command', ['help', 'fly'], /no command "fly"/],
-  ])('%s', async (_, args, message) => {
+  ])('exits with 2 and does nothing for %s', async (_, args, message) => {
     const { code, stdout, stderr } = await inside(args, folder)
     expect(code).toBe(2)
     expect(stdout + stderr).toMatch(message)
   })
 
-  it('prints JSON with --json', async () => {
+  it('prints wrong usage as JSON with --json', async () => {
     const { code, stdout, stderr } = await inside(['call', '--json'], folder)
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
     expect(JSON.parse(stdout)).toEqual({

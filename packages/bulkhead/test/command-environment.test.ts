@@ -47,7 +47,7 @@ describe('the variables of commands', () => {
     ['ALL_PROXY', 'socks5h://u:p@h', true], ['DATABASE_URL', 'postgres://u:p@db/x', true],
     ['HTTPS_PROXY', 'http://proxy.example:3128', false], ['NPM_CONFIG_REGISTRY', 'https://r.example/@scope', false],
     ['EMAIL', 'me@example.com', false],
-  ])('with a password wait for approval: %s=%s %s', (name, value, isGuarded) => {
+  ])('wait for approval if they have a password: %s=%s %s', (name, value, isGuarded) => {
     const { env, guarded } = of({ [name]: value }, { env: { pass: [name] } })
     expect([Object.hasOwn(env, name), guarded]).toEqual([!isGuarded, isGuarded ? { [name]: value } : {}])
   })
@@ -154,7 +154,7 @@ describe('explain', () => {
     )
   })
 
-  it('is joined by doctor, which names a variable that commands never get', async () => {
+  it('agrees with doctor, which names a variable that commands never get', async () => {
     const { stdout } = await inside(['doctor'], folder)
     expect(stdout).toContain('LD_PRELOAD makes programs load or run other code, so commands never get it')
   })

@@ -84,7 +84,7 @@ describe(
       expect(JSON.stringify([asked, events, environment, audit])).not.toContain(KEY.slice(4, 24))
     })
 
-    it('is nowhere without its host, and not at all if only a project names it', async () => {
+    it('is not used without its host, or if only a project names it', async () => {
       const { host } = await authorizedHost('localhost', { answer: () => 'ok' })
       const { bash, asked } = await opened({ commands: { keys: keysFor(host) } })
       expect(await bash('one', 'echo "[$GH_TOKEN]"; touch a')).toMatchObject({ data: { stdout: '[]\n' } })

@@ -25,7 +25,7 @@ async function expectSafe(args: readonly string[], at = folder): Promise<void> {
   expect.soft(UNSAFE.test(stdout + stderr), `${JSON.stringify(args)} ${JSON.stringify(stdout + stderr)}`).toBe(false)
 }
 
-it('a command that does not exist, and options before a command', async () => {
+it('escapes a command that does not exist, and options before a command', async () => {
   for (const args of [[HOSTILE], [`--${HOSTILE}`], [`-${HOSTILE}`], ['tools', `--${HOSTILE}`], [`--json`, HOSTILE]])
     await expectSafe(args)
 })
@@ -37,7 +37,7 @@ const SERVES = new Set(['mcp', 'dev'])
 const checked = [...COMMANDS.keys()]
   .filter((name) => !SERVES.has(name))
   .filter((_, index) => index % thoroughly(3, 1) === 0)
-it.each(checked)('arguments and options of %s', async (name) => {
+it.each(checked)('escapes arguments and options of %s', async (name) => {
   const command = await COMMANDS.get(name)!.load()
   const { operands = {} } = command
   for (const args of [[HOSTILE], [HOSTILE, HOSTILE], [`./${HOSTILE}`]]) await expectSafe([name, ...args])
@@ -52,7 +52,7 @@ it.each(checked)('arguments and options of %s', async (name) => {
   for (const more of given) await expectSafe([name, ...more])
 })
 
-it('paths that commands print on success', async () => {
+it('escapes paths that commands print on success', async () => {
   const place = join(folder, HOSTILE)
   const lines = [
     ['new', './word-count', '--template', 'tool', '--yes'],

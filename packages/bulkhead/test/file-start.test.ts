@@ -15,11 +15,11 @@ symlinkSync(join(root, 'outside/config'), join(workspace, 'link'))
 execFileSync('mkfifo', [join(workspace, 'pipe')])
 afterAll(() => rmSync(root, { recursive: true }))
 
-it('is the beginning of a file in the workspace', () => {
+it('reads the beginning of a file in the workspace', () => {
   expect(fileStart(workspace, '.git/config')).toMatch(/^workspace\/\.git\/config\nx+$/)
   expect(fileStart(workspace, 'long')?.length).toBe(64 * 1024)
 })
 
-it.each(['link', 'linked/config', '../outside/config', 'pipe', '.git', 'nowhere'])('is nothing for %s', (path) => {
+it.each(['link', 'linked/config', '../outside/config', 'pipe', '.git', 'nowhere'])('returns nothing for %s', (path) => {
   expect(fileStart(workspace, path)).toBeUndefined()
 })

@@ -41,7 +41,7 @@ const granting = (script: string, ...args: readonly string[]) =>
   ({ command: [process.execPath, script, ...args], requires: { fs: { read: ['{workspace}', dirname(script)] } } })
 
 describe('a server that exceeds the memory of its jail', needs('bubblewrap'), () => {
-  it('by files in memory is ended with the reason, and the next call starts it again', async () => {
+  it('is ended with the reason, and the next call starts it again', async () => {
     const servers = new McpServers(options())
     opened = servers
     const config = resolved({ mcp: { evil: { type: 'local', ...granting(HOSTILE) } } })

@@ -15,7 +15,7 @@ function noting() {
   return { notes, make: async () => { notes.push('make'); return made } }
 }
 
-it('is created once, by the first opening, and closed', async () => {
+it('the sandbox is created once, by the first opening, and closed', async () => {
   const { notes, make } = noting()
   const late = lateSandbox(make)
   expect(notes).toEqual([])
@@ -24,7 +24,7 @@ it('is created once, by the first opening, and closed', async () => {
   expect(notes).toEqual(['make', 'open', 'open', 'close'])
 })
 
-it('is never created if it is closed first', async () => {
+it('the sandbox is never created if it is closed first', async () => {
   const { notes, make } = noting()
   const late = lateSandbox(make)
   await late.close()
@@ -32,7 +32,7 @@ it('is never created if it is closed first', async () => {
   expect(notes).toEqual([])
 })
 
-it('is closed even if it was being created', async () => {
+it('the sandbox is closed even if it was being created', async () => {
   const { notes, make } = noting()
   const going = Promise.withResolvers<void>()
   const late = lateSandbox(async () => { await going.promise; return make() })

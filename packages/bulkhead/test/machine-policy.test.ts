@@ -31,7 +31,7 @@ async function open(policy: object | string, user: object) {
   }
 }
 
-it('nothing of a user loosens it, and explain names it', async () => {
+it('nothing of a user loosens a machine policy, and explain names it', async () => {
   const { session } = await open(
     {
       mode: 'ask', rules: [{ permission: 'bash', action: 'deny' }],
@@ -68,7 +68,7 @@ it('a deny is final, and a looser mode becomes that of the machine', async () =>
   ).not.toMatchObject({ decision: 'allow' })
 })
 
-it('a faulty one disables all tools, and doctor says so', async () => {
+it('a faulty machine policy disables all tools, and doctor says so', async () => {
   const { session } = await open('{', {})
   expect(await session.explain({ id: '1', name: 'read', arguments: { path: 'a.txt' } })).toMatchObject({
     decision: 'deny', code: 'ToolsDisabled',
@@ -78,7 +78,7 @@ it('a faulty one disables all tools, and doctor says so', async () => {
   })
 })
 
-it('has a fixed place on each system', () => {
+it('a machine policy has a fixed place on each system', () => {
   expect((['linux', 'darwin', 'win32'] as const).map(machinePolicyFile)).toEqual([
     '/etc/bulkhead/policy.json', '/Library/Application Support/bulkhead/policy.json',
     'C:\\ProgramData\\bulkhead\\policy.json',

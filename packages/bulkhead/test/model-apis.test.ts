@@ -92,23 +92,23 @@ describe('the examples of docs/guides/models.md', () => {
     expect(JSON.stringify(requests[1])).toContain('Ship on Friday.')
   }
 
-  it('Responses of OpenAI', async () => {
+  it('run with the Responses API of OpenAI', async () => {
     expect(await answerByResponses(client, host, session, 'When?')).toBe('Friday.')
     expectExchange()
   })
 
-  it('chat completions of OpenAI, as a stream', async () => {
+  it('run with a stream of chat completions of OpenAI', async () => {
     const shown: string[] = []
     expect(await answerByChat(client, host, session, 'When?', (text) => void shown.push(text))).toBe('Friday.')
     expect(shown).toEqual(['read ', 'read {"path":"', `read ${CALL.arguments}`])
     expectExchange()
   })
 
-  it('a report of what cannot be strict', () => {
+  it('report what cannot be strict', () => {
     expect(report(session)).toContain('task: "/properties/metadata" accepts members of any name')
   })
 
-  it('a model without tool calling', async () => {
+  it('run with a model without tool calling', async () => {
     const answers = [
       '```tool_call\n{"name": "read", \n```',
       'Wait.\n<tool_call>{"name": "read", "arguments": {"path": "notes.md"}}</tool_call>', 'Friday.',

@@ -47,7 +47,7 @@ describe('createHost', () => {
     [{ projectFolder: 1 }, '/projectFolder'], [{ bundledFolder: 1 }, '/bundledFolder'], [{ cache: true }, '/cache'],
     [{ interactor: () => {} }, '/interactor'], [{ watch: 1 }, '/watch'], [{ config: 'x' }, '/config'],
     [{ mcp: { root: () => [] } }, '/mcp/root'], [{ workspaces: ['a'] }, '/workspaces'], [{ color: true }, '/color'],
-  ])('%j', async (options, path) => {
+  ])('rejects %j', async (options, path) => {
     const whole = path === '' || path === '/workspace' ? options : { workspace: folder, ...(options as object) }
     await isRefusedAt(createHost, whole, path)
   })
@@ -77,7 +77,7 @@ describe('openSession', () => {
     [{ budget: { tokens: -1 } }, '/budget/tokens'], [{ budget: -1 }, '/budget'],
     [{ interactionTimeoutMs: 0 }, '/interactionTimeoutMs'],
     [{ guards: [{ id: 'x' }] }, '/guards/0'], [{ signal: new AbortController() }, '/signal'],
-  ])('%j', async (options, path) => {
+  ])('rejects %j', async (options, path) => {
     await isRefusedAt((given) => host.openSession(given), options, path)
     const session = await host.openSession()
     await isRefusedAt((given) => session.openSubagent(given), options, path)
@@ -139,7 +139,7 @@ describe('the exported factories', () => {
       'createCommandClassifier', createCommandClassifier, [{ id: 'x', pattern: 'rm', severity: 'bad' }],
       '/patterns/0/severity',
     ],
-  ])('%s with %4$s', async (_, make, options, path) => {
+  ])('%s rejects %4$s', async (_, make, options, path) => {
     await isRefusedAt(make, options, path)
   })
 

@@ -16,7 +16,7 @@ const facts = async (...args: readonly string[]): Promise<Record<string, unknown
 const commands = ({ next }: Record<string, unknown>): readonly string[] =>
   (next as readonly { readonly command: string }[]).map(({ command }) => command)
 
-it('an empty folder: what is here, and where to start', async () => {
+it('describes an empty folder, and says where to start', async () => {
   const { code, stdout, stderr } = await inside([], folder)
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toMatch(new RegExp([
@@ -27,7 +27,7 @@ it('an empty folder: what is here, and where to start', async () => {
   expect((await inside(['--quiet'], folder)).stdout).not.toContain('Next')
 })
 
-it('a project that is not trusted, an extension and servers', async () => {
+it('lists a project that is not trusted, an extension and servers', async () => {
   writeExtension(global(), { id: 'greeter', version: '2.1.0', tools: [{ name: 'greet' }] }, 'export default {}')
   const mcp = { gone: { type: 'local', command: ['/does/not/exist'] } }
   writeFileSync(join(global(), 'config.json'), JSON.stringify({ mcp, openapi: { shop: { document: 'none.json' } } }))
@@ -62,7 +62,7 @@ it('does not use up trust that applies to the next start', async () => {
   ])
 })
 
-it('the folder of an extension: how to check and pack it', async () => {
+it('says how to check and pack the folder of an extension', async () => {
   await inside(['new', 'word-count', '--template', 'tool'], folder)
   expect(commands(await facts('--workspace', 'word-count')).slice(0, 2)).toEqual([
     'bulkhead conformance .', 'bulkhead pack .',

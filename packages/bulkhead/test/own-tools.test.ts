@@ -92,7 +92,7 @@ describe('a function that is registered as a tool', () => {
   })
 })
 
-describe('register refuses, and changes nothing', () => {
+describe('register', () => {
   const without = (...keys: readonly string[]) =>
     Object.fromEntries(Object.entries(words).filter(([key]) => !keys.includes(key)))
   it.each([
@@ -130,7 +130,7 @@ describe('register refuses, and changes nothing', () => {
       [price, { ...words, name: 'Price' }], 'RegistrationConflict',
       /"Price" cannot be registered: another of these tools/,
     ],
-  ])('%o', async (given, code, message) => {
+  ])('refuses %o, and changes nothing', async (given, code, message) => {
     const before = host.tools().map(({ name }) => name)
     await expect(host.register(given as never)).rejects.toMatchObject({
       name: 'BulkheadError', code, message: expect.stringMatching(message),
@@ -138,7 +138,7 @@ describe('register refuses, and changes nothing', () => {
     expect(host.tools().map(({ name }) => name)).toEqual(before)
   })
 
-  it('a name that is taken, by a tool of its own or of an installed extension', async () => {
+  it('refuses a name that is taken, by a tool of its own or of an installed extension', async () => {
     await host.register(price)
     await expect(host.register(price)).rejects.toMatchObject({
       code: 'RegistrationConflict', message: expect.stringContaining('Unregister it first'),

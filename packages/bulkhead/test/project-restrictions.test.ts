@@ -60,7 +60,7 @@ const [READ, , WRITE, PUSH] = CALLS as readonly [Call, Call, Call, Call]
 const rule = (permission: string, pattern: string, action: RuleAction): Rule => ({ permission, pattern, action })
 const READ_ONLY = { fs: { read: ['**'] } }
 
-describe('a trusted project cannot loosen', () => {
+describe('a trusted project', () => {
   it.each<[string, ConfigFile, ConfigFile, Call, RuleAction, RegExp, SessionOptions?]>([
     [
       'a deny of the user, with a narrower pattern', { rules: [rule('fs.read', 'secrets/**', 'deny')] },
@@ -106,7 +106,7 @@ describe('a trusted project cannot loosen', () => {
     ['a mode', { mode: 'ask' }, { mode: 'yolo' }, WRITE, 'ask', /^mode ask$/],
     ['a mode, with a rule', { mode: 'ask' }, { rules: [rule('write', '*', 'allow')] }, WRITE, 'ask', /^mode ask$/],
     ['a mode, with its allowlist', { mode: 'allowlist' }, { allowlist: ['write'] }, WRITE, 'ask', /^mode allowlist$/],
-  ])('%s', async (_, user, project, call, decision, source, options) => {
+  ])('cannot loosen %s', async (_, user, project, call, decision, source, options) => {
     const [found] = await explained(user, project, [call], options)
     if (source.source.includes('ToolsDisabled')) expect(found!.chain.at(-1)!.reason).toContain(userFile())
     expect([
@@ -114,7 +114,7 @@ describe('a trusted project cannot loosen', () => {
     ]).toEqual([decision, expect.arrayContaining([expect.stringMatching(source)])])
   })
 
-  it('a budget', async () => {
+  it('cannot loosen a budget', async () => {
     await withHost({ mode: 'yolo', budget: { calls: 1 } }, { budget: { calls: 100 } }, {}, async (host) => {
       const session = await host.openSession()
       const call = (id: string) => session.call({ id, name: 'todo', arguments: { todos: [] } })
@@ -124,7 +124,7 @@ describe('a trusted project cannot loosen', () => {
   })
 })
 
-describe('a trusted project can', () => {
+describe('a trusted project', () => {
   it.each<[string, ConfigFile, ConfigFile, Call, RuleAction]>([
     ['loosen the default mode', {}, { mode: 'yolo' }, PUSH, 'allow'],
     ['answer the default mode with a rule', {}, { rules: [rule('write', '*', 'allow')] }, WRITE, 'allow'],
@@ -153,7 +153,7 @@ describe('a trusted project can', () => {
       'switch a tool off', { tools: { bash: { enabled: true } } }, { tools: { bash: { enabled: false } } }, PUSH,
       'deny',
     ],
-  ])('%s', async (_, user, project, call, decision) => {
+  ])('can %s', async (_, user, project, call, decision) => {
     expect((await explained(user, project, [call]))[0]!.decision).toBe(decision)
   })
 })

@@ -92,7 +92,7 @@ describe('a file with variables', () => {
   })
 
   it.each(['cat .env', 'cat docs/notes.md', 'head -n 1 docs/.env.local', 'env', 'printenv HOME'])(
-    '%s asks',
+    'is not printed by %s without approval',
     async (command) => {
       expect(await call('bash', { command })).toBe('ApprovalDenied')
       expect(asked).toHaveLength(1)

@@ -192,7 +192,7 @@ describe('the skills of the user', () => {
   })
 })
 
-describe('a skill that is left out is a diagnostic:', () => {
+describe('a skill is left out with a diagnostic', () => {
   it.each<[string, (place: string) => void, RegExp]>([
     [
       'no front matter', (place) => skill(place, 'bad', '', 'no mapping'),
@@ -233,7 +233,7 @@ describe('a skill that is left out is a diagnostic:', () => {
       },
       /is a link/,
     ],
-  ])('%s', async (_, write, message) => {
+  ])('if it has %s', async (_, write, message) => {
     for (const place of ['work/.agents/skills', 'home/.bulkhead/skills']) write(place)
     const { host, session } = await open({ trust: 'trusted' })
     expect(await load(session, 'bad')).toMatchObject({ error: { code: 'NotFound' } })
@@ -243,7 +243,7 @@ describe('a skill that is left out is a diagnostic:', () => {
     ])
   })
 
-  it('a folder that leads out of the workspace', async () => {
+  it('if its folder is outside of the workspace', async () => {
     skill('outside', 'bad')
     put('work/.bulkhead/config.json', '{"skills":{"paths":["../outside"]}}')
     const { host, session } = await open({ trust: 'trusted' })
@@ -253,7 +253,7 @@ describe('a skill that is left out is a diagnostic:', () => {
     ])
   })
 
-  it('a file without permission', runsIf(!has('root'), 'root can read every file'), async () => {
+  it('if its file cannot be read', runsIf(!has('root'), 'root can read every file'), async () => {
     chmodSync(join(skill('work/.agents/skills', 'bad'), 'SKILL.md'), 0o000)
     const { host } = await open({ trust: 'trusted' })
     expect(host.diagnostics).toMatchObject([{ layer: 'project', message: expect.stringContaining('cannot be') }])

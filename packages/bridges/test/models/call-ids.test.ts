@@ -16,7 +16,7 @@ test('a repeated id is unique for the host, and the answer has the id of the mod
   expect(ids.map((id) => toToolMessage(outcomeOf(id)).tool_call_id)).toEqual(['call_0', 'call_0', 'call_0'])
 })
 
-test('so it is in the other formats', () => {
+test('a repeated id is unique in the other formats too', () => {
   const used = [1, 2].map(() => fromToolUse({ type: 'tool_use', id: 'toolu_0', name: 'read', input: {} }).id)
   expect(new Set(used).size).toBe(2)
   expect(used.map((id) => toToolResult(outcomeOf(id)).tool_use_id)).toEqual(['toolu_0', 'toolu_0'])

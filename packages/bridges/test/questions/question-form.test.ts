@@ -80,7 +80,7 @@ describe('an approval', () => {
   })
 })
 
-describe('rejects invalid replies', () => {
+describe('an invalid reply', () => {
   const replies: readonly unknown[] = [
     undefined, null, 'accept', [], {}, { action: 'accept' }, { action: 'accept', content: null },
     { action: 'accept', content: [] },
@@ -97,7 +97,7 @@ describe('rejects invalid replies', () => {
     { kind: 'Confirm', prompt: 'Sure?' },
     { kind: 'Auth.DeviceCode', url: 'https://a.example', code: 'AB', expiresAt: '' },
     { kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }] },
-  ])('to $kind', (request) => {
+  ])('to $kind is rejected', (request) => {
     for (const reply of replies) expect(readReply(formOf(request)!, reply).status).toBe('rejected')
   })
 })

@@ -8,13 +8,13 @@ import { has } from '../../../../scripts/machine.ts'
 import type { Session } from '../../src/index.ts'
 import { inside } from '../command-inside.ts'
 import {
-  configure, environment, folder, home, isAlive, light, names, notes, open, openSession, person, ship, shipOf,
+  configure, environment, folder, home, isAlive, light, names, notes, open, openSession, person, RAW, ship, shipOf,
   unconfined, useServers,
 } from './server-setup.ts'
 
 useServers()
 
-it('a server starts with the first session and asks before calls, and a bad trust record is reported once', async () => {
+it('a server starts with the first session and asks before calls; a bad trust record is reported once', async () => {
   configure({ mcp: { ship: ship() } })
   writeFileSync(join(home, 'trust.jsonl'), 'no line of it\n', { mode: 0o600 })
   const host = await open()

@@ -87,7 +87,7 @@ describe('verify', () => {
     expect(await ended).toBe('ended')
   })
 
-  it('with an issuer, clients find it without a token (RFC 9728)', async () => {
+  it('tells clients without a token about its issuer (RFC 9728)', async () => {
     const { serving } = await serve({ 'one-of-two-tokens': { name: 'ada' } }, { issuer: ISSUER })
     const { origin } = new URL(serving.url)
     const refused = await send(serving, { headers: bearer('none-of-the-tokens') })
@@ -115,7 +115,7 @@ describe('verify', () => {
     ).toBe(403)
   })
 
-  it('without an issuer there is no such document', async () => {
+  it('serves no document of RFC 9728 without an issuer', async () => {
     const { serving } = await serve({ 'one-of-two-tokens': { name: 'ada' } })
     const path = '/.well-known/oauth-protected-resource/mcp'
     expect((await send(serving, { method: 'GET', path, headers: bearer('one-of-two-tokens') })).status).toBe(404)

@@ -37,7 +37,7 @@ export const ship = () => ({
   type: 'local' as const, command: [process.execPath, SERVER, join(folder, 'notes')], env: ['NODE_COMPILE_CACHE'],
   requires: { fs: { read: [SOURCES], write: ['{workspace}'] } }, ...(!has('bubblewrap') && { jail: false }),
 })
-const RAW = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/raw-server.js')
+export const RAW = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/raw-server.js')
 /** A server without the SDK, which starts four times as fast. It notes its start too. */
 export const light = (...tools: readonly string[]) => {
   const script = join(folder, 'script.json')

@@ -105,7 +105,7 @@ describe('with the example of docs/reference/configuration.md', () => {
     ['write', { path: 'linked/../secrets/b', content: 'x' }, 'RuleDenied'],
     ['edit', { path: 'secrets/key', old_string: 'precious', new_string: 'x' }, 'RuleDenied'],
     ['edit', { path: 'a.txt', old_string: 'here', new_string: 'x' }, 'ApprovalDenied'],
-  ])('%s %j: %s', WALLS, async (name, args, code) => {
+  ])('the call %s %j has the outcome %s', WALLS, async (name, args, code) => {
     // Where no mounts keep a command that writes from the files, the rule decides before it starts.
     const expected = name === 'bash' && code === 'ApprovalDenied' && !has('bubblewrap') ? 'RuleDenied' : code
     const { decision } = await session.explain({ id: 'e', name, arguments: args as never })
@@ -163,7 +163,7 @@ describe('with rules that allow some commands and deny all others', () => {
   })
   afterAll(tearDown)
 
-  it('these see the files of the workspace', WALLS, async () => {
+  it('allowed commands see the files of the workspace', WALLS, async () => {
     const stdoutOf = async (command: string): Promise<unknown> => {
       const outcome = await session.call({ id: crypto.randomUUID(), name: 'bash', arguments: { command } })
       return outcome.type === 'output' ? (outcome.data as { readonly stdout: string }).stdout : outcome.error.code
@@ -197,7 +197,7 @@ describe('with a rule that denies reading', () => {
     ['read', { path: 'linked/key' }, 'RuleDenied'],
     ['grep', { pattern: 'x', path: 'src' }, 'output'],
     ['glob', { pattern: 'secrets/*' }, 'RuleDenied'],
-  ])('%s %j: %s', WALLS, async (name, args, code) => {
+  ])('the call %s %j has the outcome %s', WALLS, async (name, args, code) => {
     expect(await callIn(session)(name, args)).toBe(code)
   })
 

@@ -132,6 +132,6 @@ describe('an example of the page about rules', () => {
     expect({ end: endOf(outcome, asked), outcome }).toMatchObject({ end: decisions.at(-1) })
   }
   const isOfCommand = ({ call }: Example): boolean => call.startsWith('bash ')
-  it.each(EXAMPLES.filter((example) => !isOfCommand(example)))('$call with $policy', check)
-  it.each(EXAMPLES.filter(isOfCommand))('$call with $policy', WALLS, check)
+  it.each(EXAMPLES.filter((example) => !isOfCommand(example)))('decides $call with $policy as the page says', check)
+  it.each(EXAMPLES.filter(isOfCommand))('decides $call with $policy as the page says', WALLS, check)
 })

@@ -253,8 +253,8 @@ describe('third-party text', () => {
   })
 })
 
-describe('a question ends', () => {
-  it('when it is withdrawn', async () => {
+describe('a question', () => {
+  it('ends when it is withdrawn', async () => {
     const terminal = new Terminal()
     const cancel = new AbortController()
     const response = terminal.ask({ kind: 'Ask', prompt: '?' }, cancel.signal)
@@ -266,7 +266,7 @@ describe('a question ends', () => {
 
   it.each<[InteractionRequest, string]>([
     [{ kind: 'Approve', approval }, 'Run it?'], [{ kind: 'Ask', prompt: 'Which city?' }, 'Which city?'],
-  ])('when the person ends the input with Ctrl-D, and the next answer still counts: %#', async (request, prompt) => {
+  ])('ends with Ctrl-D of the person, and the next answer still counts: %#', async (request, prompt) => {
     const { response, terminal } = await answer(request, prompt, [CTRL_D])
     expect(response).toMatchObject({ status: 'rejected' })
     terminal.shown = ''
@@ -276,7 +276,7 @@ describe('a question ends', () => {
     expect(await next).toEqual({ status: 'accepted', value: 'Ok' })
   })
 
-  it('when the terminal closes, or is already closed', async () => {
+  it('ends when the terminal closes, or is already closed', async () => {
     const terminal = new Terminal()
     const response = terminal.ask({ kind: 'Ask', prompt: '?' })
     await terminal.see('Your answer')
@@ -285,7 +285,7 @@ describe('a question ends', () => {
     expect(await terminal.ask({ kind: 'Ask', prompt: '?' })).toMatchObject({ status: 'rejected' })
   })
 
-  it('before the next one is shown', async () => {
+  it('ends before the next one is shown', async () => {
     const terminal = new Terminal()
     const first = terminal.ask({ kind: 'Ask', prompt: 'first' })
     const second = terminal.ask({ kind: 'Confirm', prompt: 'second' })

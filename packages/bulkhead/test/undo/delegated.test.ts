@@ -61,7 +61,7 @@ it('a sub-agent undoes its own changes only', async () => {
   expect(await world.call(session, 'undo', {})).toMatchObject({ files: [{ path: 'mine.txt' }] })
 })
 
-it('in the background too, and from the command line', async () => {
+it('what a sub-agent wrote in the background is undone too, also from the command line', async () => {
   const host = await world.open({ runAgent, store: await openSqliteStore({ file: join(world.home, 'bulkhead.db') }) })
   const session = await host.openSession({ mode: 'yolo' })
   const ended = new Promise((resolve) => host.on(resolve, ['SessionClosed']))

@@ -75,7 +75,7 @@ async function undoTwice(world: UndoWorld, whenBoth: (first: Awaited<ReturnType<
   return { first: await first.next(), second: await second.next(), deleted, kept: world.read('kept.txt') }
 }
 
-it('revert each effect once', async () => {
+it('two processes revert each effect once', async () => {
   await using world = new UndoWorld()
   const { first, second, deleted, kept } = await undoTwice(world, () => undefined)
   expect([deleted.toSorted(), kept]).toEqual([NOTES, 'old'])
@@ -83,7 +83,7 @@ it('revert each effect once', async () => {
   expect(JSON.parse(second!)).toMatchObject({ applied: false, alreadyUndone: true, reverts: [] })
 })
 
-it('one that is killed does not keep the other from it', ONLY_IN_SOAK, async () => {
+it('a process that is killed does not keep the other from reverting', ONLY_IN_SOAK, async () => {
   await using world = new UndoWorld()
   const { first, second, kept } = await undoTwice(world, async ({ child }) => {
     const gone = once(child, 'close')

@@ -136,7 +136,7 @@ describe('what to undo', () => {
     ['aabb', { session: 'aabb-2', selection: { session: true } }],
     ['one', /"one" is in 2 sessions\. Name one of them: aa..-[12]\/one, aa..-[12]\/one\./],
     ['tow', /Did you mean "two"\?/], ['aa', /No call/], ['aaaa/three', /Did you mean|No call/],
-  ])('%s', (text, expected) => {
+  ])('is read from the argument %s', (text, expected) => {
     if (expected instanceof RegExp) expect(() => readTarget(text, calls)).toThrow(expected)
     else expect(readTarget(text, calls)).toEqual(expected)
   })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { launchers } from '../../../src/connected/process-group.ts'
 
-it('are looked up again if the first lookup had no file descriptors', async () => {
+it('launchers are looked up again if the first lookup had no file descriptors', async () => {
   const exhausted = join(import.meta.dirname, 'fixtures', 'exhausted-host.ts')
   const script = `ulimit -n 256; exec '${process.execPath}' --no-warnings '${exhausted}'`
   const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })

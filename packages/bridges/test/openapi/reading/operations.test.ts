@@ -82,7 +82,7 @@ it('limits the number of operations and of reported faults', () => {
   expect(many({ parameters: 'none' })).toMatchObject({ operations: [], faults: { length: 2_049 } })
 })
 
-describe('an operation is rejected', () => {
+describe('an operation', () => {
   it.each([
     ['a path parameter is not described', { '/x/{id}': { get: plain('go') } }],
     ['its path contains ..', { '/x/../y': { get: plain('go') } }],
@@ -94,17 +94,17 @@ describe('an operation is rejected', () => {
     ['its path item is external', { '/x': { $ref: 'https://evil.example/paths.json' } }],
     ['its path item refers to itself', { '/x': { $ref: '#/paths/~1x' } }],
     ['it has its own servers', { '/x': { get: plain('go', { servers: [{ url: 'https://other.example' }] }) } }],
-  ])('if %s', (_, paths) => {
+  ])('is rejected if %s', (_, paths) => {
     const api = read({ ...paths, '/good': { get: plain('good') } })
     expect([ids(api), api.faults.length]).toEqual([['good'], 1])
   })
 
-  it('but not for a fragment in its path, which is never sent', () => {
+  it('is not rejected for a fragment in its path, which is never sent', () => {
     const api = read({ '/x': { get: plain('go') }, '/x#more': { get: plain('more') } })
     expect(api.operations.map(({ path }) => path)).toEqual(['/x', '/x'])
   })
 
-  it('but not for its own servers if the configuration has a base URL', () => {
+  it('is not rejected for its own servers if the configuration has a base URL', () => {
     expect(
       ids(
         read({ '/x': { get: plain('go', { servers: [{ url: 'https://other.example' }] }) } }, {}, { hasBaseUrl: true }),

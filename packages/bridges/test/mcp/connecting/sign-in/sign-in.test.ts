@@ -134,7 +134,7 @@ describe('a sign-in', () => {
   })
 })
 
-describe('a sign-in fails, with the reason,', () => {
+describe('a faulty sign-in', () => {
   it.each([
     ['if the person refuses', {}, 'access_denied'],
     ['without PKCE', { metadata: () => ({ code_challenge_methods_supported: undefined }) }, 'does not support PKCE'],
@@ -160,7 +160,7 @@ describe('a sign-in fails, with the reason,', () => {
       { resource: () => ({ authorization_servers: ['https://10.0.0.1'] }) }, 'not public (private)',
     ],
     ['with metadata elsewhere', { resourceMetadata: 'https://[fd00:ec2::254]/latest' }, 'not public (metadata)'],
-  ])('%s', async (_title, options, message) => {
+  ])('fails %s, and says so', async (_title, options, message) => {
     server.options = options
     const refuse = (page: URL) => {
       const query = new URLSearchParams({ error: 'access_denied', state: page.searchParams.get('state')! })
@@ -171,7 +171,7 @@ describe('a sign-in fails, with the reason,', () => {
     })
   })
 
-  it('if the server has another way to authorize', async () => {
+  it('is not started if the server has another way to authorize', async () => {
     const servers = open({ headers: { authorization: { secret: 'T' } } }, { T: 'Bearer x' })
     await expect(signIn(servers)).rejects.toMatchObject({ code: 'SignInFailed' })
     await expect(servers.signIn('nobody', { show: () => undefined, signal: now() })).rejects.toThrow(

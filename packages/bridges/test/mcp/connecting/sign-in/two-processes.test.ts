@@ -49,7 +49,7 @@ async function rejected(count: number): Promise<void> {
   while (server.rejections < before + count) await once(server.events, 'rejected')
 }
 
-it('spend a refresh token once: the other one uses the tokens of the first', async () => {
+it('two processes spend a refresh token once: the other one uses the tokens of the first', async () => {
   const before = server.issued
   for (const round of [1, 2, 3]) {
     server.valid.clear()
@@ -60,7 +60,7 @@ it('spend a refresh token once: the other one uses the tokens of the first', asy
   }
 })
 
-it('one that is killed during a refresh does not stop the other', async () => {
+it('a process that is killed during a refresh does not stop the other', async () => {
   const [first, second] = processes as [Awaited<ReturnType<typeof start>>, Awaited<ReturnType<typeof start>>]
   const before = server.issued
   server.valid.clear()
