@@ -70,7 +70,7 @@ describe('the session of an agent', () => {
     expect(fewer.session.tools().map(({ name }) => name)).toEqual(['glob'])
   })
 
-  it('has the smaller budget of the two', async () => {
+  it('has the smaller budget of agent and session', async () => {
     const { run } = await opened({ agent: bounded({ budget: { calls: 1 } }), budget: { calls: 5 } })
     expect(await run('read', READ)).toBe('done')
     expect(await run('read', READ)).toMatch(/^BudgetExhausted/)

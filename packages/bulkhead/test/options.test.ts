@@ -196,6 +196,6 @@ describe('the exported factories', () => {
   })
 })
 
-it('no file was created', () => {
+it('wrong options create no file', () => {
   expect(readdirSync(folder).filter((name) => name !== 'home')).toEqual([])
 })

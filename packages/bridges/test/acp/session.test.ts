@@ -68,7 +68,7 @@ describe('a call of an ACP agent', () => {
     expect(world.of('c2')[0]).toMatchObject({ sessionUpdate: 'tool_call', kind: 'other', title: 'raed' })
   })
 
-  it('of a sub-agent is not shown in the session of its parent', async () => {
+  it('is not shown in the session of the parent if a sub-agent makes it', async () => {
     await world.open()
     writeFileSync(inWork('a.txt'), 'x')
     const subagent = await world.session!.openSubagent()
@@ -90,20 +90,20 @@ describe('a call of an ACP agent', () => {
 describe('a permission', () => {
   const write = (content: string) => ['write', { path: 'a.txt', content }] as const
 
-  it('for one call is asked for again', async () => {
+  it('is asked for again if it was for one call', async () => {
     await world.open({ person: () => 'allow_once' })
     await world.call(write('1'), write('2'))
     expect(world.asked).toHaveLength(2)
   })
 
-  it('for always covers its key for the session', async () => {
+  it('covers its key for the session if the answer is always', async () => {
     await world.open({ person: () => 'allow_always' })
     await world.call(write('1'), write('2'))
     expect(world.asked).toHaveLength(1)
     expect(readFileSync(inWork('a.txt'), 'utf8')).toBe('2')
   })
 
-  it('that is always rejected is not asked for again, and another key is', async () => {
+  it('is not asked for again if its key is always rejected, except for another key', async () => {
     await world.open({ person: () => 'reject_always' })
     const outcomes = await world.call(write('1'), write('2'), ['write', { path: 'deep/a.txt', content: 'x' }])
     expect(outcomes.map(({ type }) => type)).toEqual(['error', 'error', 'error'])

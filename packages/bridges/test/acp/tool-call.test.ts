@@ -80,7 +80,7 @@ describe('an outcome', () => {
     expect(JSON.stringify(toToolContent(cut))).toContain('/s/1')
   })
 
-  it('of a search has locations, at most twenty', () => {
+  it('has the locations of a search, at most twenty', () => {
     const matches = Array.from({ length: 30 }, (_, index) => ({ path: 'a.ts', line: index + 1, text: 'x' }))
     expect(foundLocations(output({ matches }), '/w')).toHaveLength(20)
     expect(foundLocations(output({ matches: [{ path: 'a.ts', line: 2 }, { path: 5 }, null] }), '/w'))

@@ -274,7 +274,7 @@ describe('the configuration', () => {
     expect(await servers.hover({ path: 'x.A.test', text: 'yes' }, START, never)).toBe('yes')
   })
 
-  it('of a project cannot replace a server of the user, and can disable it', async () => {
+  it('lets a project disable a server of the user, but not replace it', async () => {
     const servers = open('polite')
     const own = layer({ lsp: { test: entry('polite') } })
     expect(servers.configure(configOf(own, layer({ lsp: { test: entry('error') } }, 'project')))).toMatchObject([

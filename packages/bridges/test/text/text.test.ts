@@ -114,11 +114,11 @@ describe('a hostile answer', () => {
     ['empty objects', '{}'.repeat(20_000)], ['fences', '```\n'.repeat(50_000)], ['spaces', `{${' '.repeat(900_000)}`],
     ['quotes', '{"'.repeat(50_000)], ['marks', '<tool_call>{"'.repeat(5000)], ['escapes', `{"${'\\'.repeat(900_000)}`],
     ['thoughts', '<think>'.repeat(100_000)],
-  ])('of %s is read in linear time', (_, text) => {
+  ])('is read in linear time: %s', (_, text) => {
     expect(fromAnswer(text, { tools }).calls).toEqual([])
   })
 
-  it('has bounds', () => {
+  it('is read within bounds', () => {
     expect(fromAnswer('x'.repeat(1_000_001)).errors[0]?.code).toBe('TooLarge')
     const many = fromAnswer(READ.repeat(100))
     expect([many.calls.length, many.errors.map(({ code }) => code)]).toEqual([64, ['TooManyCalls']])

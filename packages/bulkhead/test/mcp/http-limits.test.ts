@@ -58,7 +58,7 @@ async function openSilently(serving: HttpServing, count: number, addresses = ['1
 const statusOf = async (serving: HttpServing, token = TOKENS[0]!) => (await sessionOf(serving, token)).status
 
 describe('connections without a token', () => {
-  it('of one address are bounded, the oldest one leaves, and a client with a token is served', async () => {
+  it('are bounded for one address: the oldest one leaves, and a client with a token is served', async () => {
     const { serving } = await world.serve()
     await openSilently(serving, connections)
     await vi.waitFor(() => expect(open()).toHaveLength(connectionsPerAddress), WAIT)
@@ -67,7 +67,7 @@ describe('connections without a token', () => {
   })
 
   // Only Linux has all addresses of 127.0.0.0/8.
-  it('of many addresses leave a quarter to clients with a token', needs('Linux'), async () => {
+  it('leave a quarter to clients with a token, even if they have many addresses', needs('Linux'), async () => {
     const { serving } = await world.serve()
     await openSilently(serving, connections, Array.from({ length: 16 }, (_, at) => `127.0.0.${at + 2}`))
     await vi.waitFor(() => expect(open()).toHaveLength(connectionsWithoutToken), WAIT)
@@ -120,7 +120,7 @@ it('a connection is refused while all are in use', async () => {
 })
 
 describe('one token', () => {
-  it('with 600 streams leaves connections to other tokens', async () => {
+  it('leaves connections to other tokens, even with 600 streams', async () => {
     const { serving } = await world.serve({ maxOpen: 1_000 })
     const statuses = await Promise.all(Array.from({ length: 600 }, () => listen(serving)))
     const count = (status: number) => statuses.filter((one) => one === status).length
@@ -128,7 +128,7 @@ describe('one token', () => {
     expect([await statusOf(serving, TOKENS[1]), await listen(serving, TOKENS[1])]).toEqual([200, 200])
   })
 
-  it('with as many idle connections as it may have gets another one', async () => {
+  it('gets another connection if it has as many idle ones as it may have', async () => {
     const { serving } = await world.serve()
     const hello = `GET /none HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKENS[0]}\r\n\r\n`
     for (let at = 0; at < connectionsPerToken; at += 1) {
@@ -139,7 +139,7 @@ describe('one token', () => {
     expect(await statusOf(serving)).toBe(200)
   })
 
-  it('with sessions that are all in use leaves sessions to other tokens', async () => {
+  it('leaves sessions to other tokens if all of its own are in use', async () => {
     const { serving } = await world.serve({ maxSessions: 2 })
     const { url } = serving
     const sessions = [await sessionOf(serving), await sessionOf(serving)]
@@ -183,7 +183,7 @@ describe('a body', () => {
     return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
   }
 
-  it('that is too long is answered with 413, and not read to its end', async () => {
+  it('is answered with 413 if it is too long, and not read to its end', async () => {
     const { serving } = await world.serve()
     const { status, text } = await send(serving, {
       headers: { 'Transfer-Encoding': 'chunked' }, body: ' '.repeat(3 * bodyBytes),
@@ -192,7 +192,7 @@ describe('a body', () => {
     expect(await sendEndlessly(serving, `Authorization: Bearer ${TOKENS[0]}\r\n`)).toBe(413)
   })
 
-  it('of a request without a token is answered with 401, and not read to its end', async () => {
+  it('is answered with 401 without a token, and not read to its end', async () => {
     const { serving } = await world.serve()
     expect(await send(serving, { headers: { Authorization: '' }, body: ' '.repeat(bodyBytes) })).toMatchObject({
       status: 401,

@@ -152,7 +152,7 @@ describe('an entry with {home}', () => {
     expect((await inHome('moved', 'doctor')).stdout).toMatch(/mcp notes .*starts/)
   })
 
-  it('with an absolute path still starts, and is called pinned', async () => {
+  it('still starts if it has an absolute path, and is called pinned', async () => {
     pin('notes')
     writeFileSync(
       join(folder, 'home/config.json'),
@@ -161,7 +161,7 @@ describe('an entry with {home}', () => {
     expect((await inHome('home', 'tools', '--connect')).stdout).toMatch(/^notes_try .* pinned /m)
   })
 
-  it('of a project is refused', async () => {
+  it('is refused in a project', async () => {
     mkdirSync(join(folder, 'work/.bulkhead'))
     writeFileSync(
       join(folder, 'work/.bulkhead/config.json'),

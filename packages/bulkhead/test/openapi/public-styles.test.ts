@@ -148,7 +148,7 @@ describe('parameters and bodies', () => {
     expect(arrived).toEqual(CASES.map(({ id, sent }) => `${id} ${sent}`))
   })
 
-  it('of the document with one operation per style are sent as specified', needs('public test data'), async () => {
+  it('are sent as specified in a document with one operation per style', needs('public test data'), async () => {
     fixture.inHome(readFileSync(publicData('openapi/styles.json')!, 'utf8'), 'styles.json')
     fixture.configure({ styles: { document: 'styles.json', baseUrl: fixture.shop.url } })
     const host = await fixture.open()

@@ -226,7 +226,7 @@ export const GRIDA: readonly SpecifiedRequirement[] = [
   ...section('ACP', [
     holds('S1.108', 'Each call has a kind.', 'bridges/acp/tool-call', 'that is %s: %j'),
     holds('S1.109', 'Questions go to the client, and always is remembered.',
-      'bridges/acp/session', 'for always covers its key for the session'),
+      'bridges/acp/session', 'covers its key for the session if the answer is always'),
   ]),
   ...section('Checklist for implementors', [
     holds('S1.110', 'A tool is published when it is registered.', 'contract/dialects/tools',

@@ -137,8 +137,8 @@ describe('resources and prompts', () => {
   })
 })
 
-describe('a server asks', () => {
-  it('in vain for roots and answers of a model, unless the embedder gives them', async () => {
+describe('a server', () => {
+  it('gets no roots and no answers of a model, unless the embedder gives them', async () => {
     await expect(call(await connected(), 'port_think')).rejects.toThrow(/capabilit|not support|Method not found/i)
     const asked: unknown[] = []
     const servers = await connected({
@@ -154,7 +154,7 @@ describe('a server asks', () => {
     expect(asked).toMatchObject([{ server: 'port', maxTokens: 8_192, messages: [{ role: 'user' }] }])
   })
 
-  it('for a model within limits only', async () => {
+  it('gets answers of a model within limits only', async () => {
     let isCalling = false
     const open = Promise.withResolvers<{ text: string; model: string }>()
     const sampling = new Sampling('port', () => open.promise, () => isCalling)
@@ -173,7 +173,7 @@ describe('a server asks', () => {
     await expect(ask()).resolves.toMatchObject({ role: 'assistant' })
   })
 
-  it('for roots: a local server learns the folders that it may read', () => {
+  it('gets as roots the folders that it may read, if it is local', () => {
     const local = (jail?: object) => ({ type: 'local', cwd: '/a b', jail }) as never
     expect(rootsOf('port', local(), {})).toEqual([{ uri: 'file:///a%20b' }])
     expect(rootsOf('port', local({ grant: { read: ['/x', '/y', '/x'] } }), {})).toEqual([

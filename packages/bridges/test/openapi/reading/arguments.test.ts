@@ -48,7 +48,7 @@ describe('parameters', () => {
     expect(go!.inputSchema['required']).toEqual(['id', 'sid'])
   })
 
-  it('with the same name get their place as a prefix', () => {
+  it('get their place as a prefix if they have the same name', () => {
     expect(Object.keys(schemaOf(operation({ parameters: [inQuery('id')] }))['properties'] as object)).toEqual([
       'id', 'query_id',
     ])
@@ -58,7 +58,7 @@ describe('parameters', () => {
     ).toHaveLength(1)
   })
 
-  it('of the operation override those of the path; connection headers are ignored', () => {
+  it('come from the operation before its path; connection headers are ignored', () => {
     const api = operation({ parameters: [
       { name: 'id', in: 'path', required: true, schema: { type: 'integer' } },
       { name: 'Authorization', in: 'header', schema: {} }, { name: 'Content-Type', in: 'header', schema: {} },

@@ -9,7 +9,7 @@ describe('schemas', () => {
     )
   const bodyOf = (api: ReturnType<typeof schema>) => (schemaOf(api)['properties'] as Record<string, unknown>)['body']
 
-  it('that are recursive are defined once', () => {
+  it('are defined once if they are recursive', () => {
     const api = schema(
       { $ref: '#/components/schemas/Node' },
       {
@@ -33,7 +33,7 @@ describe('schemas', () => {
     })
   })
 
-  it('with the same name get different definitions', () => {
+  it('get different definitions if they have the same name', () => {
     const refs = ['schemas/A_2', 'schemas/A', 'other/A', 'other/A.', 'more/A']
     const api = operation(
       {
@@ -53,7 +53,7 @@ describe('schemas', () => {
     expect(anyOf.map(({ $ref }) => definitions[$ref.slice('#/$defs/'.length)]!.const)).toEqual([1, 2, 3, 4, 5])
   })
 
-  it('of OpenAPI 3.0 are converted to 2020-12', () => {
+  it('are converted from OpenAPI 3.0 to 2020-12', () => {
     const written = {
       type: 'object', properties: {
         a: { type: 'string', nullable: true, enum: ['x'], example: { nullable: true } },
@@ -71,7 +71,7 @@ describe('schemas', () => {
     })
   })
 
-  it('in older drafts are converted and reported', () => {
+  it('are converted from older drafts, and reported', () => {
     const api = schema({
       type: 'object', properties: { size: { type: 'integer', minimum: 0, exclusiveMinimum: true, required: true } },
     })
@@ -105,7 +105,7 @@ describe('schemas', () => {
     })
   })
 
-  it('that are too large are cut, and the operation is named', () => {
+  it('are cut if they are too large, and the operation is named', () => {
     const wide = {
       type: 'object',
       properties: Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`p${index}`, { type: 'string' }])),
