@@ -1,18 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { RULE_ACTIONS, RULE_CAPABILITIES, type RuleAction, type RuleCapability } from '../src/model/names.ts'
+import { RULE_ACTIONS, RULE_CAPABILITIES, type RuleAction } from '../src/model/names.ts'
 import type { Touch } from '../src/policy/rule-patterns.ts'
-import {
-  denyingRule, judgeRules, judgeUse, obstacleOf, possibleRules, setAside, type RuleAuthor, type RuleQuestion,
-  type ScopedRule,
-} from '../src/policy/rules.ts'
+import { denyingRule, judgeRules, obstacleOf, type RuleQuestion } from '../src/policy/rules.ts'
 import { ruleSchema } from '../src/validation/policy.ts'
+import { actionOf, rule, rules, type Short } from './rule-samples.ts'
 
-type Short = readonly [permission: string, pattern: string, action: RuleAction, author?: RuleAuthor | 'agent']
-const rule = ([permission, pattern, action, author = 'user']: Short, index = 0): ScopedRule => ({
-  permission, pattern, action, source: `rule ${index}`, author: author === 'agent' ? 'user' : author,
-  isFinal: ['machine', 'embedder', 'agent'].includes(author),
-})
-const rules = (...short: Short[]) => short.map(rule)
 const command = (subject: string, ...names: string[]): Touch => ({
   capability: 'shell.run', subject, names, isKey: true,
 })
@@ -21,11 +13,6 @@ const bash: RuleQuestion = { tool: 'bash', touches: [command('git log')] }
 const read: RuleQuestion = { tool: 'read', touches: [reads('/ws/secrets/k')] }
 const write: RuleQuestion = {
   tool: 'write', touches: [reads('/ws/src/a.ts'), { capability: 'fs.write', subject: '/ws/src/a.ts', isKey: true }],
-}
-const actionOf = (question: RuleQuestion, ...short: Short[]) => {
-  const found = [rules(...short), rules(...short).toReversed()].map((order) => judgeRules(order, question)?.action)
-  expect(found[0]).toBe(found[1])
-  return found[0]
 }
 
 describe('of two rules that match', () => {
@@ -124,76 +111,6 @@ describe('an allow', () => {
     ],
   ])('%s: %s', (action, _, question, ...short) => {
     expect(actionOf(question, ...short)).toBe(action)
-  })
-})
-
-describe('an unknown part', () => {
-  const unknown: Touch = { capability: 'fs.read', subject: '/ws/**', isUnknown: true }
-  const tool: RuleQuestion = { tool: 'deploy', touches: [{ subject: 'eu', isKey: true }, unknown] }
-  const denied: Short = ['fs.read', '/ws/secrets/**', 'deny']
-  const asked: Short = ['fs.read', '/ws/secrets/**', 'ask']
-  it.each<[RuleAction | undefined, RuleQuestion['unknown'], Short]>([
-    ['deny', 'decided', denied], ['ask', 'decided', asked],
-    ['allow', 'left', denied], ['allow', 'left', asked], ['allow', 'decided', ['fs.write', '**', 'deny']],
-    ['allow', 'decided', ['fs.read', '/else/**', 'deny']],
-  ])('is %s if it is %s and the rule is %j', (action, parts, short) => {
-    expect(actionOf({ ...tool, unknown: parts! }, ['deploy', '*', 'allow'], short)).toBe(action)
-  })
-
-  it('may be judged later by rules that match nothing known', () => {
-    const all = rules(
-      denied, ['deploy', '*', 'ask'], ['deploy', '/ws/x', 'ask'], ['fs.read', '/else', 'deny'],
-      ['fs.read', '**', 'allow'],
-    )
-    expect(possibleRules(all, tool).map(({ source }) => source)).toEqual(['rule 0', 'rule 2'])
-  })
-
-  it('is judged by no rule about all calls that is beaten where the call is approved', () => {
-    const all = rules(
-      ['deploy', '*', 'deny'], ['*', '*', 'ask'], ['deploy', '/ws/secrets', 'deny'], ['deploy', 'eu', 'allow'],
-    )
-    const judged = (key: Touch, capability: RuleCapability, subject: string, ...more: Touch[]) => {
-      const question: RuleQuestion = { tool: 'deploy', touches: [key, unknown, ...more] }
-      return judgeUse(all, { tool: 'deploy', capability, subject }, setAside(all, question))?.action
-    }
-    const eu: Touch = { subject: 'eu', isKey: true }
-    expect(judged(eu, 'fs.read', '/ws/a')).toBeUndefined()
-    expect(judged(eu, 'net.fetch', 'api.example')).toBeUndefined()
-    expect(judged(eu, 'fs.read', '/ws/secrets/k')).toBe('deny')
-    expect(judged({ subject: 'us', isKey: true }, 'fs.read', '/ws/a')).toBe('deny')
-    // The key is known to be a file, or a command of the grant.
-    expect(judged(eu, 'fs.read', '/ws/a', { capability: 'fs.read', subject: '/ws/eu' })).toBe('deny')
-    const suspect = { capability: 'shell.run', subject: 'eu …', isUnknown: true } as const
-    expect(judged(eu, 'shell.run', 'rm x', suspect)).toBe('deny')
-    expect(
-      judged(eu, 'fs.read', '/ws/a', { capability: 'shell.run', subject: 'eu …', isUnknown: true }),
-    ).toBeUndefined()
-    expect(possibleRules(all, { tool: 'deploy', touches: [eu, unknown] }).map(({ source }) => source)).toEqual([
-      'rule 2',
-    ])
-  })
-
-  it('of the kind that the call is approved by is judged one by one', () => {
-    const all = rules(['deploy', '*', 'deny'], ['deploy', 'eu/a', 'allow'], ['deploy', '/ws/eu/a', 'allow'])
-    const question: RuleQuestion = { tool: 'deploy', touches: [{ subject: 'eu/a', isKey: true }, unknown] }
-    const use = (subject: string) =>
-      judgeUse(all, { tool: 'deploy', capability: 'fs.read', subject }, setAside(all, question))?.action
-    expect([use('/ws/eu/a'), use('/ws/eu/b')]).toEqual(['allow', 'deny'])
-    expect(possibleRules(all, question).map(({ source }) => source)).toEqual(['rule 0'])
-  })
-
-  it('is judged like everything else when it is used', () => {
-    const all = rules(denied, ['deploy', '/ws/secrets/k', 'allow'], ['read', '**', 'deny'])
-    const use = (subject: string) => judgeUse(all, { tool: 'deploy', capability: 'fs.read', subject })?.action
-    expect([use('/ws/secrets/x'), use('/ws/secrets/k'), use('/ws/a')]).toEqual(['deny', 'allow', undefined])
-  })
-
-  it('under several patterns is what matches all of them', () => {
-    const narrow: RuleQuestion = {
-      tool: 'deploy', unknown: 'decided', touches: [{ ...unknown, within: ['/ws/src/**'] }],
-    }
-    expect(actionOf(narrow, denied)).toBeUndefined()
-    expect(actionOf(narrow, ['fs.read', '/ws/src', 'allow'])).toBe('allow')
   })
 })
 

@@ -52,7 +52,7 @@ export const GRIDA: readonly SpecifiedRequirement[] = [
     holds('S1.31', 'repo_overview describes a repository.',
       'tools-bundled/src/repo-overview/test/repo-overview', 'describes folders, languages, entry points and tests'),
     holds('S1.32', 'apply_patch changes several files, all or none.',
-      'tools-bundled/src/apply-patch/test/apply-patch',
+      'tools-bundled/src/apply-patch/test/hunks',
       'is refused with its name and the missing line if it fits nowhere, and no file changes'),
     holds('S1.33', 'lsp asks language servers.', 'bulkhead/lsp', 'answers questions with a real language server'),
     holds('S1.34', 'plan and plan_exit begin and end a plan.',

@@ -43,7 +43,7 @@ export const PHI: readonly SpecifiedRequirement[] = [
       'the strategy of a response overrides that of the session'),
     differs('S4-17', 'Steering is checked before each call.',
       'All questions of a response come before its first call, so that a person answers once and is not called back.',
-      55, 'guides/sessions', STRATEGY,
+      55, 'guides/sessions', 'host/sessions/several-calls',
       'questions are asked in the order of the calls, and nothing runs before the last answer'),
   ]),
   ...section('Sub-agents', [

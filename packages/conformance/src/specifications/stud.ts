@@ -1,6 +1,7 @@
 import { differs, holds, section, type SpecifiedRequirement } from './requirement-table.ts'
 
 const APPROVALS = 'host/requirements/stud-approvals'
+const QUESTIONS = 'host/requirements/stud-questions'
 const LIFE = 'host/requirements/stud'
 
 export const STUD: readonly SpecifiedRequirement[] = [
@@ -144,7 +145,7 @@ export const STUD: readonly SpecifiedRequirement[] = [
     holds('S0.59', 'init can ask a person, through the interaction protocol.',
       'host/sessions/services', 'init asks the person of the session that starts it, and its time is paused'),
     holds('S0.60', 'A tool has no other way to ask.',
-      APPROVALS, 'a tool asks people by the interaction protocol only, and cannot ask questions of the host'),
+      QUESTIONS, 'a tool asks people by the interaction protocol only, and cannot ask questions of the host'),
   ]),
   ...section('Cardinality', [
     holds('S0.61', 'Any number of tools may be loaded.', LIFE, 'any number may be loaded and active'),
@@ -212,7 +213,7 @@ export const STUD: readonly SpecifiedRequirement[] = [
     holds('S0.85', 'An attached state machine decides before the mode, also before yolo.',
       'host/policy/stage-gate', 'is denied without a person, also in yolo and with an allow rule'),
     holds('S0.86', 'Approvals of parallel calls are asked one after the other.',
-      APPROVALS, 'approvals of a response are asked in order; then all approved calls run, with results in order'),
+      QUESTIONS, 'approvals of a response are asked in order; then all approved calls run, with results in order'),
   ]),
   ...section('Validation', [
     holds('S0.87', 'There is no validationSeverity.', 'contract/manifest', 'is rejected with a path: %s'),

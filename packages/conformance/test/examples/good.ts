@@ -1,28 +1,5 @@
-import type { JsonObject } from '@bulkhead/kit/json'
 import type { Example } from './package-of.ts'
-import { extension, input, SHOUT, SHOUT_CODE, WORD } from './parts.ts'
-
-const PATH = { type: 'string', minLength: 1, maxLength: 200, description: 'Path in the workspace.' }
-const NAME = { type: 'string', pattern: '^[a-z]{1,30}$', description: 'A name in lower case.' }
-const object = (properties: JsonObject): JsonObject =>
-  ({ type: 'object', properties, required: Object.keys(properties) })
-const one = (name: string, tool: JsonObject, execute: string, more: JsonObject = {}, before = ''): Example => ({
-  manifest: extension(name.replaceAll('_', '-'), [{ name, ...tool }], more),
-  code: `import { ToolError } from '@bulkhead/contract/author'
-${before}
-export default { tools: { ${name}: { async execute(args, runtime) {
-${execute}
-} } } }
-`,
-})
-
-const PAUSE = `
-const pause = (ms, signal) => new Promise((done, fail) => {
-  const stop = () => { clearTimeout(timer); fail(signal.reason) }
-  const timer = setTimeout(() => { signal.removeEventListener('abort', stop); done() }, ms)
-  signal.addEventListener('abort', stop, { once: true })
-})
-`
+import { extension, input, NAME, object, one, PATH, PAUSE, SHOUT, SHOUT_CODE, WORD } from './parts.ts'
 
 /** Extensions that pass every check but the signature. */
 export const GOOD: Readonly<Record<string, Example>> = {

@@ -22,6 +22,28 @@ export const SHOUT: JsonObject = {
 export const SHOUT_CODE =
   'export default { tools: { shout: { execute: ({ text }) => ({ text: text.toUpperCase() }) } } }\n'
 
+export const PATH = { type: 'string', minLength: 1, maxLength: 200, description: 'Path in the workspace.' }
+export const NAME = { type: 'string', pattern: '^[a-z]{1,30}$', description: 'A name in lower case.' }
+export const object = (properties: JsonObject): JsonObject =>
+  ({ type: 'object', properties, required: Object.keys(properties) })
+export const one = (name: string, tool: JsonObject, execute: string, more: JsonObject = {}, before = ''): Example => ({
+  manifest: extension(name.replaceAll('_', '-'), [{ name, ...tool }], more),
+  code: `import { ToolError } from '@bulkhead/contract/author'
+${before}
+export default { tools: { ${name}: { async execute(args, runtime) {
+${execute}
+} } } }
+`,
+})
+
+export const PAUSE = `
+const pause = (ms, signal) => new Promise((done, fail) => {
+  const stop = () => { clearTimeout(timer); fail(signal.reason) }
+  const timer = setTimeout(() => { signal.removeEventListener('abort', stop); done() }, ms)
+  signal.addEventListener('abort', stop, { once: true })
+})
+`
+
 export interface SloppyExample extends Example {
   /** The checks that it must fail. All others hold. */
   readonly fails: readonly string[]

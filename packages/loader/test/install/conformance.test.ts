@@ -1,124 +1,23 @@
-import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { chmodSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ConformanceReport, ExtensionDescriptor } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { resolveConfig } from '../../src/config/resolve-config.ts'
-import { resolveSettings } from '../../src/config/settings.ts'
-import { checkConformance, type ConformanceSources } from '../../src/install/conformance.ts'
-import { parseInstallSpec } from '../../src/install/obtain-package.ts'
 import { conformanceStatement, TEST_RESULT } from '../../src/signature/conformance.ts'
-import { sign, type Signing } from '../../src/signature/sign.ts'
-import { HomeFixture } from '../home-fixture.ts'
-import { BUILD, SigstoreFixture } from '../signature/sigstore-fixture.ts'
+import { sign } from '../../src/signature/sign.ts'
+import { BUILD } from '../signature/sigstore-fixture.ts'
 import { installerFor, packageFiles, tarballOf } from './install-fixture.ts'
 import { RegistryFixture } from './registry-fixture.ts'
+import {
+  attest, counts, failed, type Given, home, keyless, OTHER, otherSuite, outcome, OWN, ownKey, PUBLISHER, reportOf,
+  sigstore, SPEC, tampered, unlogged, useAttestedPackage,
+} from './attested-package.ts'
 
-const pems = (pair: Readonly<Record<'privateKey' | 'publicKey', KeyObject>>) => ({
-  key: pair.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
-  publicKey: pair.publicKey.export({ format: 'pem', type: 'spki' }).toString(),
-})
-const OWN = pems(generateKeyPairSync('ed25519'))
-const OTHER = pems(generateKeyPairSync('ec', { namedCurve: 'P-256' }))
-/** The build of acme/weather that signs keyless. */
-const PUBLISHER = { issuer: BUILD.iss, repository: 'https://github.com/acme/weather' }
+useAttestedPackage()
 
-let home: HomeFixture
-let sigstore: SigstoreFixture
-let extension: ExtensionDescriptor
-const SPEC = 'weather-1.0.0.tgz'
-beforeAll(async () => {
-  home = new HomeFixture()
-  sigstore = await SigstoreFixture.start()
-  writeFileSync(join(home.base, SPEC), await tarballOf(packageFiles()))
-  ;({ extension } = await installerFor(home).plan(SPEC))
-})
-afterAll(async () => {
-  home[Symbol.dispose]()
-  await sigstore[Symbol.asyncDispose]()
-})
-
-const counts = { passed: 0, failed: 0, skipped: 0 }
-const reportOf = (change: Partial<ConformanceReport> = {}): ConformanceReport => ({
-  extension: { id: 'weather', version: '1.0.0' }, digest: extension.digests.package, seed: 1,
-  host: { version: '1.0.0', node: 'v26.0.0', platform: 'linux x64' },
-  checks: [
-    { id: 'call-survives', group: 'calls', level: 'must', ok: true },
-    { id: 'package-readme', group: 'package', level: 'should', ok: false, evidence: 'there is no README' },
-  ],
-  summary: { must: counts, should: counts, conforms: true }, ...change,
-})
-
-const attest = (signing: Signing, change: Partial<ConformanceReport> = {}): Promise<JsonObject> =>
-  sign({ statement: conformanceStatement(reportOf(change)) }, signing)
-
-/** Made once: each takes a certificate, a log entry and a timestamp. */
-let proof: Promise<JsonObject> | undefined
-const keyless = (): Promise<JsonObject> => (proof ??= signKeyless())
-
-async function signKeyless(): Promise<JsonObject> {
-  process.env['SIGSTORE_ID_TOKEN'] = sigstore.tokenOf()
-  try {
-    return await attest({ trustRoot: sigstore.trustRoot })
-  } finally {
-    delete process.env['SIGSTORE_ID_TOKEN']
-  }
-}
-
-interface Given {
-  readonly policy?: unknown
-  /** The text of the configuration of the user, instead of the policy. */
-  readonly config?: string
-  /** The configuration of the project, into which it is installed then. */
-  readonly project?: unknown
-  /** The policy of the machine. */
-  readonly machine?: unknown
-  /** Written to a file. */
-  readonly attestation?: unknown
-  readonly from?: ConformanceSources
-}
-
-/** `attested by …`, or the step and the message of the refusal. */
-async function outcome({ policy, config, project, machine, attestation, from }: Given): Promise<string> {
-  home.write(join(home.globalRoot, 'config.json'), config ?? { policy: { conformance: policy } })
-  if (project !== undefined) home.write(join(home.projectRoot, 'config.json'), { policy: { conformance: project } })
-  if (attestation !== undefined) home.write(join(home.base, 'proof.json'), attestation as object)
-  const file = join(home.base, 'machine', 'policy.json')
-  if (machine !== undefined) {
-    home.write(file, machine as object)
-    for (const path of [home.base, join(file, '..'), file]) chmodSync(path, 0o755)
-  }
-  const roots = {
-    global: home.globalRoot, ...(machine !== undefined && { machine: { file, owners: [0, process.getuid?.() ?? 0] } }),
-  }
-  const resolution = resolveConfig(
-    resolveSettings(home.options({ roots })), project === undefined ? null : home.projectRoot, undefined,
-  )
-  const sources = from ?? {
-    spec: parseInstallSpec(SPEC, home.base), attestations: null,
-    ...(attestation !== undefined && { file: join(home.base, 'proof.json') }),
-  }
-  try {
-    const { attestedBy, warnings } = await checkConformance(extension, resolution, sources, sigstore.trustRoot)
-    const said = warnings.map((text) => `, warned: ${text.replaceAll(`${home.base}/`, '')}`).join('')
-    return (attestedBy === null ? 'not attested' : `attested by ${attestedBy}`) + said
-  } catch (error) {
-    const { code, message, data } = error as { code: string; message: string; data?: { step: string } }
-    return `${code} ${data?.step}: ${message.replaceAll(`${home.base}/`, '')}`
-  } finally {
-    for (const root of [home.globalRoot, home.projectRoot]) rmSync(join(root, 'config.json'), { force: true })
-  }
-}
-
-const failed: Partial<ConformanceReport> = {
-  checks: [{ id: 'abort', group: 'abort', level: 'must', ok: false }],
-  summary: { must: counts, should: counts, conforms: false },
-}
 const requires = (...signers: object[]) => ({ require: true, signers })
 const machineWith = (...signers: object[]) => ({ policy: { conformance: requires(...signers) } })
-const ownKey = { key: OWN.publicKey }
 
 describe('policy.conformance', () => {
   test('is off by default, and signers alone require nothing', async () => {
@@ -347,146 +246,6 @@ describe('policy.conformance', () => {
       code: 'ConformanceUnproven', data: { step: 'missing' },
     })
   })
-})
-
-describe('an attestation that no policy requires', () => {
-  const config = '{}'
-
-  test('is verified, and shown with its signer', async () => {
-    const words = `attested by ${BUILD.sub} (issuer ${BUILD.iss})`
-    expect(await outcome({ config, attestation: await keyless() })).toBe(`${words}, who is not pinned`)
-    expect(await outcome({ policy: { signers: [PUBLISHER] }, attestation: await keyless() })).toBe(words)
-    expect(await outcome({ policy: { signers: [ownKey] }, attestation: await attest(OWN) })).toBe(
-      'attested by a pinned key',
-    )
-  })
-
-  test('proves nothing if its key is not pinned, or if it states failures', async () => {
-    expect(await outcome({ config, attestation: await attest(OTHER) })).toMatch(
-      /^not attested, warned: proof\.json is signed with a key that is not trusted .* It proves nothing\. Pin its key/,
-    )
-    expect(await outcome({ policy: { signers: [ownKey] }, attestation: await attest(OWN, failed) }))
-      .toMatch(/^not attested, warned: proof\.json states that the package does not conform \(abort\)\./)
-  })
-
-  test.each<readonly [string, () => Promise<Given>, RegExp]>([
-    [
-      'about another package', async () => ({ config, attestation: await attest(OTHER, { digest: 'f'.repeat(128) }) }),
-      new RegExp(String.raw`^ConformanceUnproven subject: proof\.json is about "weather@1\.0\.0" with other files\. `
-        + 'Get the package and its attestation again'),
-    ],
-    [
-      'of another statement', async () => ({ config, attestation: await sign({ statement: otherSuite() }, OTHER) }),
-      /^ConformanceUnproven statement: .*another suite/,
-    ],
-    [
-      'with a changed statement', async () => ({ config, attestation: tampered(await keyless()) }),
-      /^ConformanceUnproven (?:signature|log): /,
-    ],
-    [
-      'without a log', async () => ({ config, attestation: unlogged(await keyless()) }),
-      /^ConformanceUnproven (?:log|time): /,
-    ],
-    [
-      'that is no bundle', async () => ({ config, attestation: { statement: true } }),
-      /^ConformanceUnproven form: .*not a sigstore bundle/,
-    ],
-    [
-      'that cannot be read',
-      async () => ({
-        config,
-        from: { spec: parseInstallSpec(SPEC, home.base), attestations: null, file: join(home.base, 'missing.json') },
-      }),
-      /^ConformanceUnproven form: missing\.json does not exist/,
-    ],
-    [
-      'of more than 1 MiB', async () => ({ config, attestation: ' '.repeat(1024 ** 2 + 1) as never }),
-      /1048576 are allowed/,
-    ],
-  ])('is refused %s', async (_, given, refusal) => {
-    expect(await outcome(await given())).toMatch(refusal)
-  })
-
-  test('is refused if one of several is wrong, and each that proves nothing is named', async () => {
-    const spec = { kind: 'npm' as const, name: 'weather', wanted: 'latest' }
-    const listed = async (...bundles: readonly JsonObject[]) =>
-      outcome({
-        config,
-        from: {
-          spec, attestations: { attestations: bundles.map((bundle) => ({ predicateType: TEST_RESULT, bundle })) },
-        },
-      })
-    expect(await listed(await attest(OTHER), await keyless())).toMatch(
-      /^attested by .*, who is not pinned, warned: The attestation of the registry is signed with a key/,
-    )
-    expect(await listed(await keyless(), await attest(OWN, { digest: 'f'.repeat(128) }))).toMatch(
-      /^ConformanceUnproven subject: /,
-    )
-  })
-
-  test('is found beside the tarball by an installation, and one for other files is refused', async () => {
-    rmSync(join(home.globalRoot, 'config.json'), { force: true })
-    const beside = join(home.base, 'weather-1.0.0.conformance.json')
-    const installer = installerFor(home, { loader: { trustRoot: sigstore.trustRoot } })
-    expect(await installer.plan(SPEC)).toMatchObject({ conformance: null, warnings: [] })
-    home.write(beside, await keyless())
-    expect((await installer.plan(SPEC)).conformance).toContain('who is not pinned')
-    home.write(beside, await attest(OWN, { digest: 'f'.repeat(128) }))
-    await expect(installer.plan(SPEC)).rejects.toMatchObject({ code: 'ConformanceUnproven', data: { step: 'subject' } })
-    rmSync(beside)
-    symlinkSync('nowhere', beside)
-    await expect(installer.plan(SPEC).finally(() => rmSync(beside))).rejects.toMatchObject({
-      code: 'ConformanceUnproven', data: { step: 'form' },
-    })
-  })
-})
-
-describe('signing', () => {
-  test('needs a token or a supported key, and says so', async () => {
-    await expect(attest({ trustRoot: sigstore.trustRoot })).rejects.toMatchObject({
-      code: 'SigningFailed', message: expect.stringContaining('id-token: write'),
-    })
-    await expect(attest({ key: 'nonsense' })).rejects.toMatchObject({
-      code: 'SigningFailed', message: expect.stringContaining('openssl genpkey'),
-    })
-    await expect(attest(pems(generateKeyPairSync('ec', { namedCurve: 'P-384' })))).rejects.toMatchObject({
-      code: 'SigningFailed', message: expect.stringContaining('of another kind'),
-    })
-  })
-
-  test('reports an authority that cannot be reached', async () => {
-    const dead = JSON.parse(
-      JSON.stringify(sigstore.trustRoot).replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'http://127.0.0.1:9'),
-    ) as JsonObject
-    process.env['SIGSTORE_ID_TOKEN'] = sigstore.tokenOf()
-    try {
-      await expect(sign({ statement: {} }, { trustRoot: dead })).rejects.toMatchObject({
-        code: 'SigningFailed', message: expect.stringMatching(/could not be made: .*ECONNREFUSED/),
-      })
-    } finally {
-      delete process.env['SIGSTORE_ID_TOKEN']
-    }
-  })
-})
-
-const otherSuite = (): JsonObject => {
-  const statement = conformanceStatement(reportOf()) as JsonObject & { predicate: JsonObject }
-  return { ...statement, predicate: { ...statement.predicate, configuration: [{ name: 'another' }] } }
-}
-
-const tampered = (bundle: JsonObject): JsonObject => {
-  const text = JSON.stringify(bundle)
-  const { payload } = bundle['dsseEnvelope'] as { payload: string }
-  const changed = Buffer.from(payload, 'base64').toString().replace('"seed":1', '"seed":2')
-  return JSON.parse(text.replace(payload, Buffer.from(changed).toString('base64'))) as JsonObject
-}
-
-const unlogged = (bundle: JsonObject): JsonObject => ({
-  ...bundle,
-  verificationMaterial: {
-    ...(bundle['verificationMaterial'] as JsonObject), tlogEntries: [],
-    timestampVerificationData: { rfc3161Timestamps: [] },
-  },
 })
 
 async function provenanceOf(tarball: Uint8Array): Promise<JsonObject> {

@@ -1,5 +1,4 @@
-import type { InteractionRequest, Outcome } from '@bulkhead/contract'
-import type { Json } from '@bulkhead/kit/json'
+import type { InteractionRequest } from '@bulkhead/contract'
 import { toMorphix } from '@bulkhead/contract/dialects'
 import { describe, expect, test } from 'vitest'
 import type { SessionOptions } from '../../../src/index.ts'
@@ -7,39 +6,8 @@ import { createProgrammaticInteractor } from '../../../src/embedder.ts'
 import { flush, ManualClock } from '../../twin/clock.ts'
 import { ScriptedApprover } from '../../twin/people.ts'
 import { MemoryStore } from '../../twin/store.ts'
-import { createWorld, verdictOf, type ExtensionSketch, type TwinRuntime, type WorldSketch } from '../../twin/world.ts'
-
-const ask = (prompt: string): InteractionRequest => ({ kind: 'Ask', prompt })
-
-/** A tool that asks these questions one after the other and returns the answers. */
-const asking = (questions: readonly InteractionRequest[], more: ExtensionSketch = {}): ExtensionSketch => ({
-  tools: {
-    quiz: {
-      requires: { capabilities: ['interact'] }, mode: 'safe_write', gated: false,
-      execute: async (_, { services, callId, signal }: TwinRuntime) => {
-        const answers: Json[] = []
-        for (const question of questions) {
-          const response = await services.interact!(callId, question, signal)
-          answers.push(response.status === 'accepted' ? response.value : response.status)
-        }
-        return answers
-      },
-    },
-  },
-  ...more,
-})
-const CALL = { id: 'q1', name: 'quiz', arguments: { about: 'ships' } }
-
-async function opened(
-  store: MemoryStore, extension: ExtensionSketch, options: SessionOptions = { pause: true }, sketch: WorldSketch = {},
-) {
-  const world = createWorld({ store, extensions: [extension], ...sketch })
-  return { world, session: await world.host.openSession(options) }
-}
-function pausedIn(outcome: Outcome): string {
-  if (outcome.type !== 'error' || outcome.error.code !== 'ClarificationNeeded') throw new Error(JSON.stringify(outcome))
-  return (outcome.error.data as { readonly paused: string }).paused
-}
+import { verdictOf, type ExtensionSketch } from '../../twin/world.ts'
+import { ask, asking, CALL, opened, pausedIn } from './asking.ts'
 
 describe('morphix: an unanswered question', () => {
   test('ends the call as clarification_needed, and is stored with its call', async () => {
@@ -239,28 +207,6 @@ test('a password is never stored, asked for later or replayed', async () => {
   expect(await session.resume(id, 'Fram')).toMatchObject({ data: ['hunter2', 'Fram'] })
 })
 
-test('the outcome is reported also if the store fails to delete the record', async () => {
-  const store = new MemoryStore()
-  const quiz = asking([ask('Ship?')])
-  const { execute, ...tool } = quiz.tools!['quiz']!
-  const breaking: ExtensionSketch = {
-    tools: {
-      quiz: {
-        ...tool,
-        execute: async (args, runtime) => {
-          const answers = await execute!(args, runtime)
-          store.failing = true
-          return answers
-        },
-      },
-    },
-  }
-  const { world, session } = await opened(store, breaking)
-  const id = pausedIn(await session.call(CALL))
-  expect(await session.resume(id, 'Fram')).toMatchObject({ data: ['Fram'] })
-  expect(world.eventsOf('SuppressedError').map(({ source }) => source)).toContain('paused calls')
-})
-
 test('a sub-agent pauses if its parent does', async () => {
   const { session } = await opened(new MemoryStore(), asking([ask('Ship?')]))
   const subagent = await session.openSubagent()
@@ -278,51 +224,4 @@ test('a call fails without pauses, a paused call can be dropped, and a store fai
   expect(await world.host.pausedCalls()).toEqual([])
   store.failing = true
   expect(verdictOf(await session.call(CALL))).toBe('StoreUnavailable')
-})
-
-test('of two hosts that resume one call one gets it, and a failed deletion never runs it twice', async () => {
-  const store = new MemoryStore()
-  const alive = (id: string) => ({ owner: { id, isGone: () => false } })
-  const quiz = asking([ask('Ship?')])
-  const id = pausedIn(await (await opened(store, quiz)).session.call(CALL))
-  const hosts = await Promise.all(
-    ['one', 'two', 'three'].map((name) => opened(store, quiz, { pause: true }, alive(name))),
-  )
-  const remove = store.remove.bind(store)
-  store.remove = () => Promise.reject(new Error('the disk is full'))
-  const results = await Promise.allSettled(hosts.map(({ session }, index) => session.resume(id, `Fram ${index}`)))
-  const [won, ...others] = results.toSorted((a, b) => a.status < b.status ? -1 : 1)
-  expect(won).toMatchObject({ value: { type: 'output' } })
-  for (const other of others) expect(other).toMatchObject({ reason: { code: 'InteractionAlreadyAnswered' } })
-  for (const { session } of hosts)
-    await expect(session.resume(id)).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
-  store.remove = remove
-  await hosts[0]!.world.host.forgetPaused(id)
-  await expect(hosts[0]!.session.resume(id)).rejects.toMatchObject({ code: 'NotFound' })
-})
-
-test('a call that could not continue can be resumed by any host', async () => {
-  const store = new MemoryStore()
-  const alive = (id: string) => ({ owner: { id, isGone: () => false } })
-  const id = pausedIn(await (await opened(store, asking([ask('Ship?')]))).session.call(CALL))
-  const denying = await opened(
-    store, asking([ask('Ship?')]), { rules: [{ permission: 'quiz', pattern: '*', action: 'deny' }] }, alive('one'),
-  )
-  expect(verdictOf(await denying.session.resume(id, 'Fram'))).toBe('RuleDenied')
-  expect((await store.list('paused'))[0]!.value).not.toHaveProperty('claimedBy')
-  const other = await opened(store, asking([ask('Ship?')]), { pause: true }, alive('two'))
-  expect(await other.session.resume(id)).toMatchObject({ data: ['Fram'] })
-})
-
-test('records of an unknown form are ignored', async () => {
-  const store = new MemoryStore()
-  const { world, session } = await opened(store, asking([ask('Ship?')]))
-  const id = pausedIn(await session.call(CALL))
-  const [{ key, value }] = await store.list('paused') as unknown as [{ key: string; value: Record<string, Json> }]
-  for (const member of ['call', 'question', 'asked'])
-    await store.write('paused', key.replace(id, member), { ...value, id: member, [member]: 'x' })
-  await store.write('paused', key.replace(id, 'none'), null)
-  expect((await world.host.pausedCalls()).map((paused) => paused.id)).toEqual([id])
-  for (const other of ['call', 'question', 'asked', 'none'])
-    await expect(session.resume(other, 'Fram')).rejects.toMatchObject({ code: 'NotFound' })
 })

@@ -9,9 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { needs } from '../../../../../scripts/machine.ts'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { toolSession } from '../../../test/tool-session.ts'
 import { configure, gitIn, repositoryIn, writeIn } from './repository.ts'
 import { unwalledTool } from './unwalled-tool.ts'
 
@@ -289,22 +287,5 @@ describe('a repository cannot lead out of the workspace', () => {
         ({ code }: { code: string }) => code,
       ),
     ).not.toMatchObject({ diff: expect.stringContaining('precious') as string })
-  })
-})
-
-describe('with the wall', needs('bubblewrap'), () => {
-  const session = toolSession('git')
-  it('other folders are not visible', async () => {
-    const hidden = repositoryIn(join(root, 'hidden'), { 'b.txt': 'precious\n' })
-    const own = repositoryIn(join(session.workspace, 'r'), { 'a.txt': 'one\n' })
-    const blob = gitIn(hidden, 'rev-parse', 'HEAD:b.txt').trim()
-    const [start, rest] = [blob.slice(0, 2), blob.slice(2)]
-    mkdirSync(join(own, '.git/objects', start), { recursive: true })
-    symlinkSync(join(hidden, '.git/objects', start, rest), join(own, '.git/objects', start, rest))
-    gitIn(own, 'update-index', '--add', '--cacheinfo', `100644,${blob},b.txt`)
-    expect(gitIn(own, 'show', ':b.txt')).toBe('precious\n')
-    expect(await session.refusal({ action: 'show', path: 'r', revision: ':b.txt' })).toMatchObject({
-      code: 'ToolExecutionFailed',
-    })
   })
 })

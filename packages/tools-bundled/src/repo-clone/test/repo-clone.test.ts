@@ -1,72 +1,20 @@
 // @module-tag git
-import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import {
-  existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readArguments } from '../repo-clone.ts'
 import { gitIn, repositoryIn, writeIn } from '../../git/test/repository.ts'
 import { ONLY_IN_SOAK, thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { serve } from '../../../test/loopback.ts'
 import { toolSession } from '../../../test/tool-session.ts'
-
-const root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-remote-')))
-afterAll(() => rmSync(root, { recursive: true }))
-
-/** A repository with three commits, a tag, another branch, a link, hooks and attributes. */
-function source(folder: string): string {
-  repositoryIn(folder, { 'a.txt': 'one\n', '.gitattributes': '*.txt filter=lfs\n' })
-  symlinkSync('/etc/passwd', join(folder, 'link'))
-  writeIn(folder, 'a.txt', 'two\n')
-  gitIn(folder, 'add', '-A')
-  gitIn(folder, 'commit', '-qm', 'second')
-  gitIn(folder, 'tag', 'v1')
-  gitIn(folder, 'branch', 'topic/x')
-  writeIn(folder, 'a.txt', 'three\n')
-  gitIn(folder, 'commit', '-qam', 'third')
-  return folder
-}
-const work = source(join(root, 'work'))
-gitIn(root, 'clone', '-q', '--bare', 'work', 'bare.git')
-gitIn(root, 'init', '-q', '--bare', 'empty.git')
-const [third = '', second = ''] = gitIn(work, 'log', '--format=%H').split('\n')
-
-/** `git http-backend` behind a server. */
-function backend(request: IncomingMessage, response: ServerResponse): void {
-  const url = new URL(request.url!, 'http://host')
-  const child = spawn('git', ['http-backend'], {
-    env: {
-      PATH: process.env['PATH'], GIT_PROJECT_ROOT: root, GIT_HTTP_EXPORT_ALL: '1', PATH_INFO: url.pathname,
-      QUERY_STRING: url.search.slice(1), REQUEST_METHOD: request.method,
-      CONTENT_TYPE: request.headers['content-type'] ?? '', GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
-      GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory', GIT_CONFIG_VALUE_0: '*',
-    },
-  })
-  request.pipe(child.stdin)
-  const parts: Buffer[] = []
-  child.stdout.on('data', (part: Buffer) => parts.push(part))
-  child.on('close', () => {
-    const whole = Buffer.concat(parts)
-    const end = whole.indexOf('\r\n\r\n')
-    const headers = whole
-      .toString('latin1', 0, Math.max(0, end))
-      .split('\r\n')
-      .map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string])
-    const status = headers.find(([name]) => name === 'Status')?.[1] ?? '200'
-    response.writeHead(Number.parseInt(status, 10), Object.fromEntries(headers.filter(([name]) => name !== 'Status')))
-    response.end(whole.subarray(end + 4))
-  })
-}
+import { serve } from '../../../test/loopback.ts'
+import { backend, hostile, root, second, third, work } from './remote-repositories.ts'
 
 let answer: (request: IncomingMessage, response: ServerResponse) => void = backend
 const server = await serve((request, response) => answer(request, response))
-const session = toolSession('repo_clone', {}, { bundled: { fetchHosts: [server.place] } })
 const url = `${server.base}/bare.git`
+const session = toolSession('repo_clone', {}, { bundled: { fetchHosts: [server.place] } })
 let made = 0
 const target = () => `c${++made}`
 const inside = (path: string, ...names: readonly string[]) => join(session.workspace, path, ...names)
@@ -236,21 +184,6 @@ describe('over http', () => {
     ])
   })
 })
-
-/** Objects that git itself would not write. Returns the commit. */
-function hostile(folder: string, name: string): string {
-  const object =
-    (type: string, ...args: readonly string[]) =>
-    (content: Buffer): string =>
-      execFileSync('git', ['hash-object', '-w', '-t', type, '--stdin', ...args], {
-        cwd: folder, input: content, encoding: 'utf8',
-      }).trim()
-  const blob = object('blob')(Buffer.from('#!/bin/sh\n'))
-  const tree = object('tree', '--literally')(Buffer.concat([Buffer.from(`100755 ${name}\0`), Buffer.from(blob, 'hex')]))
-  const commit = gitIn(folder, 'commit-tree', '-m', 'hostile', tree).trim()
-  gitIn(folder, 'update-ref', 'refs/heads/main', commit)
-  return commit
-}
 
 it.each(thoroughly(['.GIT'], ['.git', '.GIT', 'git~1', '..']))(
   'refuses a commit with a file named %s',
