@@ -13,7 +13,7 @@ const both = (path: string, named = path): string => `
 const DENIED = { ambient: 'BuiltinDenied', broker: 'CapabilityDenied' }
 
 export const fsByPath = [
-  attack(1, 'an absolute path, with every call that reads', `
+  attack(1, 'reads a file by an absolute path, with every call that reads', `
     const path = facts.outside + '/secret.txt'
     const fs = await library('fs')
     const promises = await library('fs/promises')
@@ -44,18 +44,18 @@ export const fsByPath = [
     watch: 'BuiltinDenied', statfs: 'BuiltinDenied', broker: 'CapabilityDenied', brokerBytes: 'CapabilityDenied',
     brokerList: 'CapabilityDenied', brokerStat: 'CapabilityDenied', brokerWatch: 'CapabilityDenied',
   }),
-  attack(2, 'a path that climbs with ..', both(
+  attack(2, 'reads a file by a path that climbs with ..', both(
     "facts.work + '/own/../../outside/secret.txt'", "'own/../../outside/secret.txt'",
   ),
     DENIED),
-  attack(3, 'a path as a Buffer', both("Buffer.from(facts.outside + '/secret.txt')"),
+  attack(3, 'passes a path as a Buffer', both("Buffer.from(facts.outside + '/secret.txt')"),
     { ambient: 'BuiltinDenied', broker: 'InputInvalid' }),
-  attack(4, 'a path as a Uint8Array', both(
+  attack(4, 'passes a path as a Uint8Array', both(
     "new Uint8Array(Buffer.from(facts.work + '/own/../../outside/secret.txt'))",
   ), {
     ambient: 'BuiltinDenied', broker: 'InputInvalid',
   }),
-  attack(5, 'a URL with encoded dots', `
+  attack(5, 'passes a URL with encoded dots as a path', `
     const url = new URL('file://' + facts.work + '/own/a/%2e%2e/%2e%2e/%2e%2e/outside/secret.txt')
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(url, 'utf8')),
@@ -69,7 +69,7 @@ export const fsByPath = [
     ambient: 'BuiltinDenied', object: 'CapabilityDenied', text: 'CapabilityDenied', dots: 'NotFound', slash: 'NotFound',
     back: 'NotFound',
   }),
-  attack(6, 'a NUL in the path', `
+  attack(6, 'puts a NUL into a path', `
     const path = facts.outside + '/secret.txt\\0/own/hello.txt'
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(path, 'utf8')),
@@ -77,8 +77,8 @@ export const fsByPath = [
       inside: await attempt(() => runtime.fs.readText('own/hello.txt\\0../../outside/secret.txt')),
     }
   `, { ambient: 'BuiltinDenied', broker: 'InputInvalid', inside: 'InputInvalid' }, { control: 'inert' }),
-  attack(7, 'the environment of the process', both("'/proc/self/environ'"), DENIED),
-  attack(8, 'the memory of the process', `
+  attack(7, 'reads the environment of the process', both("'/proc/self/environ'"), DENIED),
+  attack(8, 'reads the memory of the process', `
     const fs = async () => reach('fs')
     return {
       ambient: await attempt(async () => {
@@ -92,9 +92,9 @@ export const fsByPath = [
       broker: await attempt(() => runtime.fs.read('/proc/self/mem', { start: 4096, end: 8192 })),
     }
   `, { ambient: 'BuiltinDenied', maps: 'CapabilityDenied', broker: 'CapabilityDenied' }),
-  attack(9, 'a descriptor of the process in /proc/self/fd', both("'/proc/self/fd/' + facts.fds.secret"), DENIED),
-  attack(10, 'a descriptor of the process in /dev/fd', both("'/dev/fd/' + facts.fds.secret"), DENIED),
-  attack(11, 'the working folder of the host, which Node grants silently', `
+  attack(9, 'opens a descriptor of the process in /proc/self/fd', both("'/proc/self/fd/' + facts.fds.secret"), DENIED),
+  attack(10, 'opens a descriptor of the process in /dev/fd', both("'/dev/fd/' + facts.fds.secret"), DENIED),
+  attack(11, 'reads the working folder of the host, which Node grants silently', `
     const fs = async () => reach('fs')
     return {
       ambient: await attempt(async () => (await fs()).readFileSync(facts.cwd + '/secret.txt', 'utf8')),
@@ -111,7 +111,7 @@ export const fsByPath = [
     ambient: 'BuiltinDenied', relative: 'BuiltinDenied', list: 'BuiltinDenied', broker: 'CapabilityDenied',
     cwd: 'no real path',
   }),
-  attack(12, 'the folder above the granted one', `
+  attack(12, 'reads the folder above the granted one', `
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/secret.txt', 'utf8')),
       file: await attempt(() => runtime.fs.readText('secret.txt')),
@@ -123,10 +123,10 @@ export const fsByPath = [
     ambient: 'BuiltinDenied', file: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'CapabilityDenied',
     stat: 'CapabilityDenied',
   }),
-  attack(13, 'a sibling whose name starts with the name of the granted folder', both(
+  attack(13, 'reads a sibling whose name starts with the name of the granted folder', both(
     "facts.work + '/ownx/secret.txt'",
   ), DENIED),
-  attack(14, 'names similar to a granted file', `
+  attack(14, 'reads files with names similar to a granted one', `
     const names = ['exact', 'exact.txt.bak', 'exact-too.txt']
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/exact.txt.bak', 'utf8')),
@@ -139,7 +139,7 @@ export const fsByPath = [
     folder: 'CapabilityDenied',
     granted: 'fine',
   }),
-  attack(15, 'glob patterns', `
+  attack(15, 'uses glob patterns as paths', `
     return {
       ambient: await attempt(async () => {
         const found = (await reach('fs')).globSync(facts.outside + '/*')
@@ -154,7 +154,7 @@ export const fsByPath = [
   `, {
     ambient: 'BuiltinDenied', broker: 'InputInvalid', absolute: 'InputInvalid', path: 'CapabilityDenied', links: [],
   }),
-  attack(16, 'probing whether a path exists by resolving it', `
+  attack(16, 'finds out whether a path exists by resolving it', `
     const there = facts.outside + '/secret.txt'
     const gone = facts.outside + '/nothing.txt'
     const differs = async (ask) => {
@@ -174,7 +174,7 @@ export const fsByPath = [
     realpath: 'BuiltinDenied', native: 'TypeError', findPackage: 'BuiltinDenied', broker: 'CapabilityDenied',
     stat: 'CapabilityDenied', list: 'CapabilityDenied', link: 'CapabilityDenied',
   }),
-  attack(17, 'probing whether a path exists with other calls', `
+  attack(17, 'finds out whether a path exists with other calls', `
     const found = async (exists) => {
       if (!exists) throw { code: 'denies all' }
       return exists
@@ -191,7 +191,7 @@ export const fsByPath = [
     removeThere: 'CapabilityDenied',
     removeGone: 'CapabilityDenied',
   }),
-  attack(18, 'an .env file and environment variables', `
+  attack(18, 'reads an .env file and environment variables', `
     return {
       ambient: await attempt(() => {
         use(process, 'loadEnvFile')(facts.cwd + '/.env')
@@ -206,7 +206,7 @@ export const fsByPath = [
     ambient: 'absent', env: 'absent', undeclared: 'EnvNameUndeclared', declared: 'EnvNameNotSet',
     prototype: 'EnvNameUndeclared',
   }),
-  attack(19, 'a workspace whose name is a pattern', `
+  attack(19, 'runs in a workspace whose name is a pattern', `
     const beside = facts.work.slice(0, -4) + 'wxrk/secret.txt'
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(beside, 'utf8')),
@@ -217,7 +217,7 @@ export const fsByPath = [
   `, { ambient: 'BuiltinDenied', broker: 'CapabilityDenied', climbing: 'CapabilityDenied', own: 'hello' }, {
     workspace: 'w*rk', requires: { fs: { read: ['**'] } },
   }),
-  attack(20, 'a workspace with a comma in its name', `
+  attack(20, 'runs in a workspace with a comma in its name', `
     const above = facts.work.slice(0, -4)
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(above + 'a/secret.txt', 'utf8')),

@@ -20,8 +20,8 @@ const HELD = {
 }
 
 export const links = [
-  attack(21, 'a relative link to a file', through('rel-file'), { ...HELD, write: 'CapabilityDenied' }),
-  attack(22, 'an absolute link to a file', `
+  attack(21, 'reads a file through a relative link', through('rel-file'), { ...HELD, write: 'CapabilityDenied' }),
+  attack(22, 'reads a file through an absolute link', `
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/own/abs-file', 'utf8')),
       text: await attempt(() => runtime.fs.readText('own/abs-file')),
@@ -29,10 +29,10 @@ export const links = [
       stat: await attempt(() => runtime.fs.stat('own/abs-file')),
     }
   `, { ambient: 'BuiltinDenied', text: 'CapabilityDenied', range: 'CapabilityDenied', stat: 'CapabilityDenied' }),
-  attack(23, 'a relative link to a folder', through('rel-folder', '/secret.txt'), {
+  attack(23, 'reads a folder through a relative link', through('rel-folder', '/secret.txt'), {
     ...HELD, write: 'CapabilityDenied',
   }),
-  attack(24, 'an absolute link to a folder', `
+  attack(24, 'reads a folder through an absolute link', `
     return {
       ambient: await attempt(async () =>
         (await reach('fs')).readFileSync(facts.work + '/own/abs-folder/secret.txt', 'utf8')),
@@ -45,14 +45,14 @@ export const links = [
     ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'NotFound',
     slash: 'CapabilityDenied',
   }),
-  attack(25, 'a hard link: a tool cannot create one, and a write does not change the other name', `
+  attack(25, 'creates a hard link, or writes to a file that has another name', `
     return {
       ambient: await attempt(async () =>
         (await reach('fs')).linkSync(facts.outside + '/secret.txt', facts.work + '/own/made')),
       write: Object.keys(await runtime.fs.write('own/out/hard', 'written by the attacker')),
     }
   `, { ambient: 'BuiltinDenied', write: ['bytes', 'created'] }, { alone: true }),
-  attack(26, 'a chain of links', `
+  attack(26, 'reads a file through a chain of links', `
     return {
       ambient: await attempt(async () =>
         (await reach('fs')).readFileSync(facts.work + '/own/chain-1/secret.txt', 'utf8')),
@@ -65,7 +65,7 @@ export const links = [
     ambient: 'BuiltinDenied', text: 'CapabilityDenied', deeper: 'CapabilityDenied', list: 'CapabilityDenied',
     back: 'NotFound',
   }),
-  attack(27, 'a folder replaced by a link between the check and the read', `
+  attack(27, 'replaces a folder by a link between the check and the read', `
     const tally = { read: 0, denied: 0, leaked: 0 }
     for (let tries = 0; tries < 4_000 && (tries < 200 || tally.read === 0 || tally.denied === 0); tries++) {
       const text = await runtime.fs.readText('own/flip/secret.txt').catch((error) => {
@@ -93,7 +93,7 @@ export const links = [
   `, { ambient: 'shim', both: true, race: 'held' }, {
     alone: true, meanwhile: 'swaps a link', where: 'descriptor paths',
   }),
-  attack(28, 'the root of the file system through /proc', `
+  attack(28, 'reaches the root of the file system through /proc', `
     const path = 'own/root' + facts.outside + '/secret.txt'
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/' + path, 'utf8')),
@@ -106,7 +106,7 @@ export const links = [
     ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', cwd: 'CapabilityDenied',
     environ: 'CapabilityDenied',
   }),
-  attack(29, 'other spellings of a granted name: case, Unicode, spaces', `
+  attack(29, 'spells a granted name with other case, Unicode or spaces', `
     const names = ['OWN/hello.txt', 'Own/hello.txt', 'own\\u0301/hello.txt', '\\uff4fwn/hello.txt', 'own./hello.txt',
       'own /hello.txt', 'own\\u200b/hello.txt']
     return {
@@ -115,7 +115,7 @@ export const links = [
       write: [...new Set(await Promise.all(names.map((name) => attempt(() => runtime.fs.write(name, 'x')))))],
     }
   `, { ambient: 'BuiltinDenied', broker: ['CapabilityDenied'], write: ['CapabilityDenied'] }),
-  attack(30, 'an import through a link', `
+  attack(30, 'imports a file through a link', `
     return {
       ambient: await attempt(async () => (await import('file://' + facts.work + '/own/chain-3/secret.txt',
         { with: { type: 'text' } })).default),

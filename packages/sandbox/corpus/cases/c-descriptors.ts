@@ -3,7 +3,7 @@ import { attacksOf } from '../model/case.ts'
 const attack = attacksOf('C')
 
 export const descriptors = [
-  attack(31, 'listing open descriptors', `
+  attack(31, 'lists open descriptors', `
     return { scan: await attempt(async () => {
       const { fstatSync } = real(await reach('fs'))
       const isOpen = (fd) => { try { return fstatSync(fd) } catch { return false } }
@@ -12,14 +12,14 @@ export const descriptors = [
       return open
     }) }
   `, { scan: 'shim' }),
-  attack(32, 'reading a descriptor of the host', `
+  attack(32, 'reads a descriptor of the host', `
     return { read: await attempt(async () => {
       const bytes = Buffer.alloc(64)
       ;(await reach('fs')).readSync(facts.fds.secret, bytes, 0, 64, 0)
       return bytes
     }) }
   `, { read: 'BuiltinDenied' }),
-  attack(33, 'writing to a descriptor of the host', `
+  attack(33, 'writes to a descriptor of the host', `
     return {
       log: await attempt(async () => (await reach('fs')).writeSync(facts.fds.log, 'forged line\\n')),
       stderr: await attempt(async () => {
@@ -28,14 +28,14 @@ export const descriptors = [
       }),
     }
   `, { log: 'BuiltinDenied', stderr: 'BuiltinDenied' }),
-  attack(34, 'closing descriptors of the host', `
+  attack(34, 'closes descriptors of the host', `
     return { close: await attempt(async () => {
       const { closeSync } = await reach('fs')
       for (const fd of Object.values(facts.fds)) closeSync(fd)
       return 'closed'
     }) }
   `, { close: 'BuiltinDenied' }),
-  attack(35, 'writing to the pipes of libuv', `
+  attack(35, 'writes to the pipes of libuv', `
     return { pipes: await attempt(async () => {
       const { fstatSync, writeSync } = real(await reach('fs'))
       let written = 0
@@ -47,7 +47,7 @@ export const descriptors = [
       return written
     }) }
   `, { pipes: 'shim' }),
-  attack(36, 'writing to event counters', `
+  attack(36, 'writes to event counters', `
     return { counters: await attempt(async () => {
       const { fstatSync, writeSync } = real(await reach('fs'))
       let written = 0
@@ -62,7 +62,7 @@ export const descriptors = [
       return written
     }) }
   `, { counters: 'shim' }),
-  attack(37, 'wrapping a socket of the host', `
+  attack(37, 'wraps a socket of the host', `
     return { socket: await attempt(async () => {
       const { Socket } = await reach('net')
       const socket = new Socket({ fd: facts.fds.socket, readable: true, writable: true })
@@ -70,7 +70,7 @@ export const descriptors = [
       return 'written'
     }) }
   `, { socket: 'BuiltinDenied' }),
-  attack(38, 'opening a terminal', `
+  attack(38, 'opens a terminal', `
     return {
       tty: await attempt(async () => {
         const { WriteStream, ReadStream } = await reach('tty')
@@ -79,7 +79,7 @@ export const descriptors = [
       device: await attempt(() => runtime.fs.readText('/dev/tty')),
     }
   `, { tty: 'BuiltinDenied', device: 'CapabilityDenied' }, { control: 'inert' }),
-  attack(39, 'sending a file handle to another thread', `
+  attack(39, 'sends a file handle to another thread', `
     return {
       ports: await attempt(() => use(globalThis, 'MessageChannel') && 'there'),
       threads: await attempt(async () => typeof (await reach('worker_threads')).MessageChannel),
@@ -97,14 +97,14 @@ export const descriptors = [
       }),
     }
   `, { ports: 'absent', threads: 'BuiltinDenied', handle: 'BuiltinDenied', clone: 'DataCloneError' }),
-  attack(40, 'a stream over a descriptor of the host', `
+  attack(40, 'opens a stream over a descriptor of the host', `
     return { stream: await attempt(async () => {
       const { createReadStream } = await reach('fs')
       const pieces = await createReadStream('', { fd: facts.fds.secret, start: 0, autoClose: false }).toArray()
       return Buffer.concat(pieces)
     }) }
   `, { stream: 'BuiltinDenied' }),
-  attack(310, 'a clone that is deserialized as a file handle', `
+  attack(310, 'sends a clone that is deserialized as a file handle', `
     const word = Object.getOwnPropertySymbols(DOMException.prototype).find((key) =>
       /messaging_clone/.test(key.description))
     const file = (fd) => structuredClone(Object.defineProperty(new DOMException('x'), word, {
@@ -117,7 +117,7 @@ export const descriptors = [
       write: await attempt(async () => (await file(facts.fds.log).write('forged')).bytesWritten),
     }
   `, { read: 'TypeError', write: 'TypeError' }),
-  attack(311, 'the same, with a proxy as the prototype', `
+  attack(311, 'sends such a clone with a proxy as the prototype', `
     const trapped = (fd) => new Proxy(DOMException.prototype, {
       get: (target, key, receiver) => /messaging_clone/.test(key.description ?? '')
         ? () => ({ data: { handle: { fd } }, deserializeInfo: 'internal/fs/promises:FileHandle' })

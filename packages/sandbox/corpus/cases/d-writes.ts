@@ -8,7 +8,7 @@ const EVERYTHING = {
 } as const
 
 export const writes = [
-  attack(41, 'writing files outside the grant', `
+  attack(41, 'writes files outside the grant', `
     const fs = await library('fs')
     const outside = facts.outside + '/secret.txt'
     return {
@@ -39,14 +39,14 @@ export const writes = [
     apply: 'CapabilityDenied', none: 'NotFound',
     itself: 'InputInvalid', granted: 4,
   }),
-  attack(42, 'a temporary folder', `
+  attack(42, 'creates a temporary folder', `
     return {
       mkdtemp: await attempt(async () => (await reach('fs')).mkdtempSync(facts.outside + '/made-')),
       promises: await attempt(async () => (await reach('fs/promises')).mkdtemp(facts.outside + '/made-')),
       tmp: await attempt(() => runtime.fs.write('/tmp/bulkhead-corpus-made.txt', 'x')),
     }
   `, { mkdtemp: 'BuiltinDenied', promises: 'BuiltinDenied', tmp: 'CapabilityDenied' }),
-  attack(43, 'creating a link and writing through it', `
+  attack(43, 'creates a link and writes through it', `
     return {
       ambient: await attempt(async () => {
         const { symlinkSync, writeFileSync } = await reach('fs')
@@ -63,7 +63,7 @@ export const writes = [
     ambient: 'BuiltinDenied', file: 'CapabilityDenied', folder: 'CapabilityDenied', edit: 'CapabilityDenied',
     remove: 'CapabilityDenied',
   }),
-  attack(44, 'changing times and owners of a path', `
+  attack(44, 'changes times and owners of a path', `
     const fs = await library('fs')
     const path = facts.outside + '/secret.txt'
     return {
@@ -73,7 +73,7 @@ export const writes = [
       chown: await attempt(() => fs.chownSync(path, 1, 1)),
     }
   `, { utimes: 'BuiltinDenied', lutimes: 'BuiltinDenied', chmod: 'BuiltinDenied', chown: 'BuiltinDenied' }),
-  attack(45, 'changing times and modes of a descriptor', `
+  attack(45, 'changes times and modes of a descriptor', `
     const fs = await library('fs')
     return {
       futimes: await attempt(() => fs.futimesSync(facts.fds.secret, 1, 1)),
@@ -82,21 +82,21 @@ export const writes = [
       ftruncate: await attempt(() => fs.ftruncateSync(facts.fds.log, 0)),
     }
   `, { futimes: 'BuiltinDenied', fchmod: 'BuiltinDenied', fchown: 'BuiltinDenied', ftruncate: 'BuiltinDenied' }),
-  attack(46, 'changing the mode through a file handle', `
+  attack(46, 'changes the mode through a file handle', `
     return { chmod: await attempt(async () => {
       const handle = await (await reach('fs/promises')).open(facts.outside + '/secret.txt')
       await handle.chmod(0o777)
       return handle.close()
     }) }
   `, { chmod: 'BuiltinDenied' }),
-  attack(47, 'changing times through a file handle', `
+  attack(47, 'changes times through a file handle', `
     return { utimes: await attempt(async () => {
       const handle = await (await reach('fs/promises')).open(facts.outside + '/secret.txt')
       await handle.utimes(1, 1)
       return handle.close()
     }) }
   `, { utimes: 'BuiltinDenied' }),
-  attack(48, 'reading a file as a blob', `
+  attack(48, 'reads a file as a blob', `
     return {
       blob: await attempt(async () => (await (await reach('fs')).openAsBlob(facts.outside + '/secret.txt')).text()),
       global: await attempt(() => use(globalThis, 'Blob') && 'there'),
@@ -104,7 +104,7 @@ export const writes = [
       file: await attempt(async () => use(await reach('buffer'), 'File') && 'there'),
     }
   `, { blob: 'BuiltinDenied', global: 'absent', buffer: 'absent', file: 'absent' }),
-  attack(354, 'guessing the content of a file that may only be written', `
+  attack(354, 'guesses the content of a file that may only be written', `
     await runtime.fs.write('own/out/guessed.txt', 'secret')
     return { right: await attempt(() => runtime.fs.edit('own/out/guessed.txt', 'secret', 'x')),
       wrong: await attempt(() => runtime.fs.edit('own/out/guessed.txt', 'nothing', 'x')),
@@ -113,7 +113,7 @@ export const writes = [
   `, { right: 'CapabilityDenied', wrong: 'CapabilityDenied', same: 'CapabilityDenied', other: 'CapabilityDenied' }, {
     requires: { fs: { write: ['own/out/**'] } }, control: 'none', alone: true,
   }),
-  attack(362, 'adding or changing the project layer, which the host would load', `
+  attack(362, 'adds or changes the project layer, which the host would load', `
     return {
       settings: await attempt(() => runtime.fs.write('.bulkhead/config.json', '{"mode":"yolo"}')),
       tool: await attempt(() => runtime.fs.write('.bulkhead/tools/evil/manifest.json', '{}')),
@@ -129,7 +129,7 @@ export const writes = [
     upper: 'CapabilityDenied', apply: 'CapabilityDenied',
     climbing: 'CapabilityDenied', link: 'CapabilityDenied',
   }, EVERYTHING),
-  attack(366, 'replacing code that the host loads', `
+  attack(366, 'replaces code that the host loads', `
     return {
       write: await attempt(() => runtime.fs.write('node_modules/dep/index.js', 'x')),
       edit: await attempt(() => runtime.fs.edit('node_modules/dep/index.js', 'ours', 'theirs')),
@@ -141,14 +141,14 @@ export const writes = [
     write: 'CapabilityDenied', edit: 'CapabilityDenied', remove: 'CapabilityDenied', absolute: 'CapabilityDenied',
     link: 'CapabilityDenied',
   }, EVERYTHING),
-  attack(367, 'adding code that the host would find before its own', `
+  attack(367, 'adds code that the host would find before its own', `
     return {
       absent: await attempt(() => runtime.fs.write('node_modules/absent/index.js', 'x')),
       nested: await attempt(() => runtime.fs.write('node_modules/dep/node_modules/other/index.js', 'x')),
       upper: await attempt(() => runtime.fs.write('Node_Modules/absent/index.js', 'x')),
     }
   `, { absent: 'CapabilityDenied', nested: 'CapabilityDenied', upper: 'CapabilityDenied' }, EVERYTHING),
-  attack(370, 'making git run a command', `
+  attack(370, 'makes git run a command', `
     return {
       hook: await attempt(() => runtime.fs.write('.git/hooks/pre-commit', 'x')),
       settings: await attempt(() => runtime.fs.edit('.git/config', 'ours', 'theirs')),
@@ -162,7 +162,7 @@ export const writes = [
     upper: 'CapabilityDenied',
     ignored: 'CapabilityDenied',
   }, EVERYTHING),
-  attack(371, 'making a shell or an editor run a command', `
+  attack(371, 'makes a shell or an editor run a command', `
     return {
       shell: await attempt(() => runtime.fs.write('.bashrc', 'x')),
       folder: await attempt(() => runtime.fs.write('own/out/.envrc', 'x')),

@@ -12,23 +12,23 @@ const sqlite = (work: string): string => `
 const DENIED = { sqlite: 'BuiltinDenied' }
 
 export const storage = [
-  attack(49, 'opening a database', sqlite(
+  attack(49, 'opens a database', sqlite(
     "return new DatabaseSync(store).prepare('SELECT text FROM canary').get().text",
   ),
     DENIED),
-  attack(50, 'attaching a database', sqlite(`
+  attack(50, 'attaches a database', sqlite(`
     const memory = new DatabaseSync(':memory:')
     memory.exec("ATTACH '" + store + "' AS other")
     return memory.prepare('SELECT text FROM other.canary').get().text
   `), DENIED),
-  attack(51, 'writing a database with VACUUM INTO', sqlite(`
+  attack(51, 'writes a database with VACUUM INTO', sqlite(`
     const memory = new DatabaseSync(':memory:')
     memory.exec("CREATE TABLE t (x); VACUUM INTO '" + facts.outside + "/made.sqlite'")
     return 'written'
   `), DENIED),
-  attack(52, 'writing a database with a backup',
+  attack(52, 'writes a database with a backup',
     sqlite("return backup(new DatabaseSync(':memory:'), facts.outside + '/made.sqlite')"), DENIED),
-  attack(53, 'web storage', `
+  attack(53, 'uses web storage', `
     return {
       local: await attempt(() => { use(globalThis, 'localStorage').setItem('a', 'b'); return 'kept' }),
       session: await attempt(() => { use(globalThis, 'sessionStorage').setItem('a', 'b'); return 'kept' }),
@@ -36,7 +36,7 @@ export const storage = [
       indexed: await attempt(() => use(globalThis, 'indexedDB') && 'there'),
     }
   `, { local: 'absent', session: 'absent', caches: 'absent', indexed: 'absent' }),
-  attack(54, 'the folder of the compile cache', `
+  attack(54, 'sets the folder of the compile cache', `
     return {
       enable: await attempt(async () => {
         const { enableCompileCache, constants } = await reach('module')
@@ -48,7 +48,7 @@ export const storage = [
         new (await reach('vm')).Script('1', { produceCachedData: true }).cachedData.length),
     }
   `, { enable: 'BuiltinDenied', script: 'BuiltinDenied' }),
-  attack(55, 'writing reports, snapshots and traces', `
+  attack(55, 'writes reports, snapshots and traces', `
     const v8 = await library('v8')
     return {
       report: await attempt(() => use(use(process, 'report'), 'writeReport')(facts.outside + '/made.json')),
@@ -64,7 +64,7 @@ export const storage = [
   `, {
     report: 'absent', heap: 'BuiltinDenied', near: 'BuiltinDenied', coverage: 'BuiltinDenied', trace: 'BuiltinDenied',
   }),
-  attack(320, 'an in-memory database that runs code and reads bytes', `
+  attack(320, 'uses an in-memory database to run code and read bytes', `
     const memory = async () => new (await reach('sqlite')).DatabaseSync(':memory:', { allowExtension: true })
     return {
       code: await attempt(async () => { (await memory()).function('f', () => 1); return 'defined' }),

@@ -16,7 +16,7 @@ const SECURE = '{ port: facts.port, host: "127.0.0.1", rejectUnauthorized: false
 export const BROKEN_OUT = { alone: true, heldBy: 'system without bubblewrap', where: 'Landlock or namespaces' } as const
 
 export const network = [
-  attack(378, 'a connection by code that has escaped from Node, without bubblewrap', `
+  attack(378, 'opens a connection from code that has escaped from Node, without bubblewrap', `
     const held = (outcome) => typeof outcome === 'string' ? 'refused' : outcome
     const net = await library('net')
     return {
@@ -29,27 +29,30 @@ export const network = [
       })),
     }
   `, { loopback: 'refused', granted: 'refused', interfaces: 'refused' }, BROKEN_OUT),
-  attack(56, 'a TCP connection', by('net', "return event(module.connect(facts.port, '127.0.0.1'), 'connect')"), DENIED),
-  attack(57, 'a Unix socket as a client',
+  attack(56, 'opens a TCP connection',
+    by('net', "return event(module.connect(facts.port, '127.0.0.1'), 'connect')"), DENIED),
+  attack(57, 'connects to a Unix socket',
     by('net', "return event(module.connect(facts.work + '/../listen.sock'), 'connect')"), DENIED),
-  attack(58, 'a Unix socket as a server', by('net', `
+  attack(58, 'listens on a Unix socket', by('net', `
     const server = module.createServer().listen(facts.outside + '/made.sock')
     await event(server, 'listening')
     return 'listens'
   `), DENIED),
-  attack(59, 'listening on a port', by('net', `
+  attack(59, 'listens on a port', by('net', `
     const server = module.createServer().listen(0)
     await event(server, 'listening')
     server.close()
     return 'listened'
   `), DENIED),
-  attack(60, 'TLS', by('tls', `return event(module.connect(${SECURE}), 'secureConnect', 'close')`), DENIED),
-  attack(61, 'HTTP', by('http', "return event(module.get('http://127.0.0.1:' + facts.port), 'response')"), DENIED),
-  attack(62, 'HTTPS', by('https', `return event(module.get(${SECURE}), 'response')`), DENIED),
-  attack(63, 'HTTP/2', by(
+  attack(60, 'connects with TLS',
+    by('tls', `return event(module.connect(${SECURE}), 'secureConnect', 'close')`), DENIED),
+  attack(61, 'sends a request with HTTP',
+    by('http', "return event(module.get('http://127.0.0.1:' + facts.port), 'response')"), DENIED),
+  attack(62, 'sends a request with HTTPS', by('https', `return event(module.get(${SECURE}), 'response')`), DENIED),
+  attack(63, 'sends a request with HTTP/2', by(
     'http2', "return event(module.connect('http://127.0.0.1:' + facts.port), 'connect')",
   ), DENIED),
-  attack(64, 'fetch', `
+  attack(64, 'sends a request with fetch', `
     const url = 'http://127.0.0.1:' + facts.port
     return {
       fetch: await attempt(async () => (await use(globalThis, 'fetch')(url)).text()),
@@ -62,38 +65,38 @@ export const network = [
     fetch: 'CapabilityDenied', request: 'CapabilityDenied', undici: 'ModuleNotFound', data: 'CapabilityDenied',
     net: 'CapabilityDenied',
   }),
-  attack(65, 'a WebSocket', `
+  attack(65, 'opens a WebSocket', `
     return { socket: await attempt(() => new Promise((resolve, reject) => {
       const socket = new (use(globalThis, 'WebSocket'))('ws://127.0.0.1:' + facts.port)
       socket.onopen = () => resolve('open')
       socket.onerror = () => reject({ code: 'failed' })
     })) }
   `, { socket: 'absent' }),
-  attack(66, 'an EventSource', `
+  attack(66, 'opens an EventSource', `
     return { source: await attempt(() => new Promise((resolve, reject) => {
       const source = new (use(globalThis, 'EventSource'))('http://127.0.0.1:' + facts.port)
       source.onopen = () => resolve('open')
       source.onerror = () => reject({ code: 'failed' })
     })) }
   `, { source: 'absent' }, { control: 'inert' }),
-  attack(67, 'datagrams', by('dgram', `
+  attack(67, 'sends datagrams', by('dgram', `
     const socket = module.createSocket('udp4')
     await new Promise((sent, failed) => socket.send('x', facts.udpPort, '127.0.0.1', (error) =>
       error ? failed(error) : sent()))
     socket.close()
     return 'sent'
   `), DENIED),
-  attack(68, 'data encoded in a DNS name', by('dns', `
+  attack(68, 'encodes data in a DNS name', by('dns', `
     return new Promise((resolve, reject) => module.lookup('localhost', (error, address) => error
       ? reject(error) : resolve(address)))
   `), DENIED),
-  attack(69, 'a DNS query', by('dns', `
+  attack(69, 'sends a DNS query', by('dns', `
     module.setServers(['127.0.0.1:' + facts.udpPort])
     return Promise.race([
       module.promises.resolve4('words.corpus.test'), new Promise((asked) => setTimeout(asked, 300, 'asked')),
     ])
   `), DENIED),
-  attack(70, 'a DNS query to another server', by('dns', `
+  attack(70, 'sends a DNS query to another server', by('dns', `
     const resolver = new module.promises.Resolver({ timeout: 200, tries: 1 })
     resolver.setServers(['127.0.0.1:' + facts.udpPort])
     return resolver.resolveTxt('words.corpus.test').catch(({ code }) => {
@@ -101,7 +104,7 @@ export const network = [
       return 'asked'
     })
   `), DENIED),
-  attack(71, 'a redirect from a granted host to one that is not granted', `
+  attack(71, 'follows a redirect from a granted host to one that is not granted', `
     const at = (path) => attempt(async () =>
       (await runtime.net.fetch('http://localhost:' + facts.grantedPort + path)).text())
     return {
@@ -117,7 +120,7 @@ export const network = [
     name: 'CapabilityDenied',
     metadata: 'CapabilityDenied', file: 'CapabilityDenied', seen: 302,
   }, { requires: { net: { hosts: ['localhost:$granted', '*.corpus.test:$granted'] } }, control: 'none' }),
-  attack(72, 'a granted name that resolves to this machine', `
+  attack(72, 'uses a granted name that resolves to this machine', `
     const at = (host) => attempt(async () =>
       (await runtime.net.fetch('http://' + host + ':' + facts.port + '/')).text())
     // The first address is public and unreachable, the second is this machine.
@@ -127,7 +130,7 @@ export const network = [
   `, { home: 'CapabilityDenied', mixed: 'CapabilityDenied', rebound: 'CapabilityDenied' }, {
     requires: { net: { hosts: ['*.corpus.test:$canary', 'localhost:$granted'] } }, control: 'none', alone: true,
   }),
-  attack(73, 'a host that parsers read differently', `
+  attack(73, 'names a host that parsers read differently', `
     const { port, grantedPort } = facts
     const urls = [
       'http://localhost:' + grantedPort + '@127.0.0.1:' + port, 'http://127.0.0.1:' + port, 'http://127.1:' + port,
@@ -148,7 +151,7 @@ export const network = [
   `, { refused: 24, of: 24 }, {
     requires: { net: { hosts: ['localhost:$granted', '*.corpus.test:$granted'] } }, control: 'none',
   }),
-  attack(265, 'headers that change the meaning of a request', `
+  attack(265, 'sends headers that change the meaning of a request', `
     const url = 'http://localhost:' + facts.grantedPort + '/'
     const withHeaders = (headers, more = {}) => attempt(async () =>
       (await runtime.net.fetch(url, { headers, ...more })).status)

@@ -14,27 +14,28 @@ const DENIED = { ambient: 'BuiltinDenied' }
 const MARK = "'require(\"fs\").writeFileSync(' + JSON.stringify(made) + ', \"\")'"
 
 export const processes = [
-  attack(74, 'spawn', by(
+  attack(74, 'starts a process with spawn', by(
     'child_process', "return module.spawnSync('/bin/sh', ['-c', 'touch ' + made]).status",
   ), DENIED),
-  attack(75, 'exec', by('child_process', "return module.execSync('touch ' + made + '; echo done').toString()"), DENIED),
-  attack(76, 'fork', by('child_process', `
+  attack(75, 'starts a process with exec',
+    by('child_process', "return module.execSync('touch ' + made + '; echo done').toString()"), DENIED),
+  attack(76, 'starts a process with fork', by('child_process', `
     return event(module.fork('/dev/null', [], { execArgv: ['-e', ${MARK}], stdio: 'ignore' }), 'exit')
   `), DENIED),
-  attack(77, 'cluster', by('cluster', `
+  attack(77, 'starts a process with cluster', by('cluster', `
     module.setupPrimary({ exec: '/dev/null', execArgv: ['-e', ${MARK}], silent: true })
     return event(module.fork(), 'exit')
   `), DENIED),
-  attack(78, 'starting a thread', by('worker_threads', `
+  attack(78, 'starts a thread', by('worker_threads', `
     return event(new module.Worker('require("worker_threads").parentPort.postMessage("runs")', { eval: true }),
       'message')
   `), DENIED),
-  attack(79, "starting a thread without Node's arguments, and so without the permission model", by('worker_threads', `
+  attack(79, 'starts a thread without the permission model of Node', by('worker_threads', `
     const path = JSON.stringify(facts.outside + '/secret.txt')
     const code = 'require("worker_threads").parentPort.postMessage(require("fs").readFileSync(' + path + ', "utf8"))'
     return event(new module.Worker(code, { eval: true, execArgv: [], env: module.SHARE_ENV }), 'message')
   `), DENIED),
-  attack(80, 'a shared library', `
+  attack(80, 'loads a shared library', `
     const load = (path) => {
       try { return use(process, 'dlopen')({ exports: {} }, path) } catch (error) {
         if (/self-register/.test(error.message)) return 'its initialisers ran'
@@ -46,7 +47,7 @@ export const processes = [
       missing: await attempt(() => load(facts.outside + '/missing.node')),
     }
   `, { libm: 'absent', missing: 'absent' }),
-  attack(81, 'a native module', `
+  attack(81, 'loads a native module', `
     return {
       require: await attempt(async () => {
         try { return (await reach('module')).createRequire('/')('libm.so.6.node') } catch (error) {
@@ -61,34 +62,34 @@ export const processes = [
   `, { require: 'BuiltinDenied', bare: 'ReferenceError', own: 'ModuleNotFound', bytes: 'SyntaxError' }, {
     files: { 'addon.node': '\u007fELF', 'addon.js': '\u007fELF' },
   }),
-  attack(82, 'replacing the process by another program', `
+  attack(82, 'replaces the process by another program', `
     return { execve: await attempt(() =>
       use(process, 'execve')('/bin/sh', ['sh', '-c', 'touch ' + facts.outside + '/made'],
       {})) }
   `, { execve: 'absent' }, { control: 'inert' }),
-  attack(83, 'WASI with a preopened folder', by('wasi', `
+  attack(83, 'opens the root folder through WASI', by('wasi', `
     const wasi = new module.WASI({ version: 'preview1', preopens: { '/': '/' } })
     return typeof wasi.wasiImport.path_open
   `), DENIED),
-  attack(84, 'FFI', `
+  attack(84, 'calls native code through FFI', `
     return { ffi: await attempt(async () => {
       const ffi = await reach('ffi')
       return ffi.dlopen('libc.so.6', { getpid: { result: 'int32', parameters: [] } }) && 'open'
     }) }
   `, { ffi: 'BuiltinDenied' }),
-  attack(85, 'the internal binding of the file system', `
+  attack(85, 'uses the internal binding of the file system', `
     return {
       fs: await attempt(() => typeof use(process, 'binding')('fs').open),
       internal: await attempt(() => typeof use(globalThis, 'internalBinding')('fs')),
       loader: await attempt(() => use(process, 'moduleLoadList').length),
     }
   `, { fs: 'absent', internal: 'absent', loader: 'absent' }),
-  attack(86, 'the internal binding of child processes', `
+  attack(86, 'uses the internal binding of child processes', `
     return { spawn: await attempt(() => use(process, 'binding')('spawn_sync').spawn({
       file: '/bin/sh', args: ['sh', '-c', 'touch ' + facts.outside + '/made'], stdio: [],
     }).status) }
   `, { spawn: 'absent' }),
-  attack(87, 'a linked binding', `
+  attack(87, 'uses a linked binding', `
     return { linked: await attempt(() => {
       try { return use(process, '_linkedBinding')('corpus') } catch (error) {
         if (/No such binding/.test(error.message)) return 'looked for'
@@ -96,7 +97,7 @@ export const processes = [
       }
     }) }
   `, { linked: 'absent' }),
-  attack(266, 'commands beyond those that were granted', `
+  attack(266, 'runs commands beyond those that were granted', `
     const run = (cmd, args, options) => attempt(async () => (await runtime.shell.run(cmd, args, options)).stdout)
     return {
       granted: (await runtime.shell.run('echo', ['fine'])).stdout.trim(),

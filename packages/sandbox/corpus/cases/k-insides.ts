@@ -15,7 +15,7 @@ const INSIDE = `
 
 /** Most of these would abort the process, so they only check that the internal state is out of reach. */
 export const realmInsides = [
-  attack(340, 'memory next to a decoder, through the lengths it stores', `${INSIDE}
+  attack(340, 'reads memory next to a decoder, through the lengths it stores', `${INSIDE}
     const { StringDecoder } = await import('node:string_decoder')
     return { memory: await attempt(() => {
       const decoder = new StringDecoder('utf8')
@@ -24,7 +24,7 @@ export const realmInsides = [
       return decoder.end().length > 100 && 'read'
     }) }
   `, { memory: 'absent' }),
-  attack(341, 'decoders applied to another object', `${INSIDE}
+  attack(341, 'calls decoders on another object', `${INSIDE}
     const { StringDecoder } = await import('node:string_decoder')
     const { TextDecoder: second } = await import('node:util')
     const handle = (Decoder) => attempt(() => inside(new Decoder('shift_jis'), /^handle$/) && 'there')
@@ -34,7 +34,7 @@ export const realmInsides = [
       other: await attempt(() => StringDecoder.prototype.write.call({}, Buffer.from('x'))),
     }
   `, { text: 'absent', again: 'absent', other: 'TypeError' }),
-  attack(342, 'the ids by which Node tracks asynchronous work', `${INSIDE}
+  attack(342, 'reads the ids by which Node tracks asynchronous work', `${INSIDE}
     const timers = (await import('node:timers')).default
     const number = (make) => attempt(() => inside(make(), /async_id|asyncId/) && 'there')
     let self
@@ -45,17 +45,17 @@ export const realmInsides = [
       self: await number(() => self),
     }
   `, { timeout: 'absent', interval: 'absent', immediate: 'absent', module: 'absent', self: 'absent' }),
-  attack(343, 'the same, through event emitters that have such an id', `
+  attack(343, 'reads the same ids through event emitters that have one', `
     const { default: events } = await import('node:events')
     return { emitter: await attempt(() => use(events, 'EventEmitterAsyncResource') && 'there') }
   `, { emitter: 'absent' }),
-  attack(344, 'throwing an error that the parent cannot deserialize, uncaught', `
+  attack(344, 'throws an error that the parent cannot deserialize, uncaught', `
     const error = Object.defineProperty(new Error('x'), 'constructor', { value: Error })
     Object.defineProperty(error, 'cause', { get: undefined, set: undefined, configurable: true })
     setTimeout(() => { throw error })
     await new Promise(() => {})
   `, [['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')]]),
-  attack(345, 'byte streams, whose copy lengths can be changed', `
+  attack(345, 'opens byte streams, whose copy lengths can be changed', `
     const bytes = (make) => attempt(() => make() && 'there')
     const made = new TransformStream().readable
     const { inspect } = await import('node:util')
@@ -77,7 +77,7 @@ export const realmInsides = [
     }
   `, { plain: 'TypeError', later: 'TypeError', behind: 'TypeError', above: 'TypeError', shown: 'TypeError',
     reader: 'TypeError', controller: 'absent' }),
-  attack(346, 'a search in a buffer with an invalid end', `
+  attack(346, 'searches in a buffer with an invalid end', `
     const bytes = () => Buffer.from('abc')
     return {
       given: bytes().indexOf(98, 0, {}),
@@ -85,7 +85,7 @@ export const realmInsides = [
       view: Buffer.prototype.includes.call(new DataView(new ArrayBuffer(1)), 98),
     }
   `, { given: -1, own: 1, view: false }),
-  attack(347, 'random values for an array with a false length', `
+  attack(347, 'requests random values for an array with a false length', `
     const array = Object.defineProperty(new Uint8Array(8), 'byteLength', { value: {} })
     return { same: crypto.getRandomValues(array) === array }
   `, { same: true }),

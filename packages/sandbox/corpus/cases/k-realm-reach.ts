@@ -4,7 +4,7 @@ const attack = attacksOf('K', { alone: true })
 
 /** What can be reached from inside by using only what was provided. */
 export const realmReach = [
-  attack(271, 'walking over every reachable object', `
+  attack(271, 'walks over every reachable object', `
     const builtins = ['assert', 'buffer', 'events', 'path', 'querystring', 'string_decoder', 'timers',
       'timers/promises',
       'url', 'util', 'util/types']
@@ -42,7 +42,7 @@ export const realmReach = [
     }
     return { many: met.size > 500, powers: found.size > 0 ? { got: [...found].sort() } : 'none' }
   `, { many: true, powers: 'none' }),
-  attack(272, 'an assertion that reads the file named as its source', `
+  attack(272, 'reads a file by an assertion that names it as its source', `
     const { default: assert } = await import('node:assert')
     const named = (url) => {
       try {
@@ -56,7 +56,7 @@ export const realmReach = [
       named('file:///etc/passwd')]
     return { leaked: texts.some((text) => /CANARY-|root:/.test(text)) ? { got: texts } : 'nothing' }
   `, { leaked: 'nothing' }, { alone: false, control: 'inert' }),
-  attack(273, 'replacing globals that the compartment uses', `
+  attack(273, 'replaces globals that the compartment uses', `
     const assign = Object.assign
     const forged = { type: 'CONSTRUCT', path: ['fs.read', 'constructor'],
       argumentList: [{ type: 'RAW', value: 'globalThis.corpusOwned = 1' }] }
@@ -65,7 +65,7 @@ export const realmReach = [
     runtime.progress('forged on its way out')
     return { forged: 'nothing' }
   `, { forged: 'nothing' }, { control: 'none' }),
-  attack(274, 'an export with accessors and proxies', `
+  attack(274, 'exports accessors and proxies', `
     return 'never loaded'
   `, [['open', refused('ExportsMismatch')]], {
     files: {
@@ -81,7 +81,7 @@ export const realmReach = [
     },
     control: 'none',
   }),
-  attack(275, 'an export with ten thousand tools', `
+  attack(275, 'exports ten thousand tools', `
     return 'never loaded'
   `, [['open', refused('ExportsMismatch')]], {
     files: {
@@ -93,7 +93,7 @@ export const realmReach = [
     },
     control: 'none', limits: { heapMb: 64 },
   }),
-  attack(276, 'a tool name of a megabyte with terminal control sequences', `
+  attack(276, 'exports a tool name of a megabyte with terminal control sequences', `
     return 'never loaded'
   `, [['open', refused('ExportsMismatch')]], {
     files: {
@@ -104,7 +104,7 @@ export const realmReach = [
     },
     control: 'none',
   }),
-  attack(314, 'replacing members of builtins that native code relies on', `
+  attack(314, 'replaces members of builtins that native code relies on', `
     const { default: types } = await import('node:util/types')
     const { default: buffer } = await import('node:buffer')
     return {
@@ -115,21 +115,21 @@ export const realmReach = [
       random: await attempt(() => crypto.getRandomValues({ byteLength: 9, byteOffset: 0, length: 9, buffer: {} })),
     }
   `, { types: 'TypeError', buffer: 'TypeError', random: 'TypeMismatchError' }),
-  attack(315, 'URLPattern, whose accessors abort the process when called on another object', `
+  attack(315, 'calls accessors of URLPattern on another object, which aborts the process', `
     const { default: url } = await import('node:url')
     return {
       global: await attempt(() => use(globalThis, 'URLPattern') && 'there'),
       module: await attempt(() => use(url, 'URLPattern') && 'there'),
     }
   `, { global: 'absent', module: 'absent' }),
-  attack(316, 'WebAssembly streaming, for which Node loads its network code', `
+  attack(316, 'uses WebAssembly streaming, for which Node loads its network code', `
     const streaming = (name) => attempt(async () => {
       await use(WebAssembly, name)(Promise.resolve({})).catch(() => undefined)
       return 'there'
     })
     return { compile: await streaming('compileStreaming'), instantiate: await streaming('instantiateStreaming') }
   `, { compile: 'absent', instantiate: 'absent' }),
-  attack(317, 'variables of the boot script', `
+  attack(317, 'reads variables of the boot script', `
     const names = ['getBuiltinModule', 'constants', 'Script', 'parentPort', 'workerData', 'own', 'run', 'thread',
       'require',
       'module', 'exports', '__filename', '__dirname', 'boot', 'options', 'worker', 'die', 'report', 'm0', 'm1', 'm9',
@@ -138,7 +138,7 @@ export const realmReach = [
     const inFunction = names.filter((name) => Function('return typeof ' + name)() !== 'undefined')
     return { names: here.length + inFunction.length > 0 ? { got: [...here, ...inFunction] } : 'none' }
   `, { names: 'none' }, { control: 'none' }),
-  attack(318, 'call sites of the calling code', `
+  attack(318, 'reads the call sites of the calling code', `
     const { getCallSites } = await import('node:util')
     const mapped = globalThis.eval('(call) => call()\\n//# sourceMappingURL=file:///etc/passwd')
     const sites = [...getCallSites(200), ...mapped(() => getCallSites(200, { sourceMap: true }))]

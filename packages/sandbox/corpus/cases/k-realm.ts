@@ -15,7 +15,7 @@ const changed = (...acts: readonly string[]): string => `
 const held = (count: number): { changes: string[] } => ({ changes: Array.from({ length: count }, () => 'TypeError') })
 
 export const realm = [
-  attack(133, 'changing Object.prototype', changed(
+  attack(133, 'changes Object.prototype', changed(
     'Object.prototype.polluted = 1; delete Object.prototype.polluted',
     'Object.defineProperty(Object.prototype, "polluted", { value: 1, configurable: true })',
     'Object.prototype.toString = Object.prototype.toString', 'Object.setPrototypeOf(Object.prototype, {})',
@@ -24,20 +24,20 @@ export const realm = [
     'Object.freeze = Object.freeze',
     '({}).constructor.prototype.valueOf = Object.prototype.valueOf', '[].__proto__.__proto__.polluted = 1',
   ), held(9)),
-  attack(134, 'changing the iteration of arrays', assigned(
+  attack(134, 'changes the iteration of arrays', assigned(
     'Object.getPrototypeOf([][Symbol.iterator]()).next', 'Array.prototype[Symbol.iterator]', 'Array.prototype.map',
     'Array.prototype.push',
     'Object.getPrototypeOf(new Map().entries()).next', 'Map.prototype.get', 'Set.prototype.delete',
     'String.prototype.split',
     'RegExp.prototype.exec',
   ), held(9)),
-  attack(135, 'changing the methods of promises', assigned(
+  attack(135, 'changes the methods of promises', assigned(
     'Promise.prototype.then', 'Promise.resolve', 'Promise.prototype.constructor', 'Promise.prototype.finally',
     'Promise.withResolvers',
     'JSON.parse', 'JSON.stringify', 'Function.prototype.call', 'Function.prototype.bind', 'Buffer.prototype.write',
     'Buffer.from',
   ), held(11)),
-  attack(136, 'changing how events are emitted, to capture the real process', `
+  attack(136, 'changes how events are emitted, to capture the real process', `
     const { default: EventEmitter } = await import('node:events')
     const caught = []
     const poison = await attempt(() => {
@@ -67,7 +67,7 @@ export const realm = [
     // Every emitter copies this method but does not call it.
     poison: 'TypeError', add: 'TypeError', statics: 'TypeError', settable: ['Symbol(kCapture)'], caught: 0,
   }),
-  attack(137, 'changing how event targets dispatch, to capture the channel', `
+  attack(137, 'changes how event targets dispatch, to capture the channel', `
     const caught = []
     const tries = []
     for (let at = EventTarget.prototype; at && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
@@ -83,13 +83,13 @@ export const realm = [
     await new Promise((later) => setTimeout(later, 20))
     return { tries: [...new Set(tries)], caught: caught.length }
   `, { tries: ['TypeError'], caught: 0 }),
-  attack(138, 'changing events and abort signals', assigned(
+  attack(138, 'changes events and abort signals', assigned(
     'Event.prototype.preventDefault', 'EventTarget.prototype.dispatchEvent', 'EventTarget.prototype.addEventListener',
     'AbortSignal.prototype.throwIfAborted', 'AbortSignal.any', 'AbortController.prototype.abort',
     'ReadableStream.prototype.getReader',
     'runtime.progress', 'runtime.fs.readText', 'runtime.log.info', 'console.log', 'process.exit',
   ), held(12)),
-  attack(139, 'Error.prepareStackTrace, to read the frames of the host', `
+  attack(139, 'sets Error.prepareStackTrace, to read the frames of the host', `
     const seen = []
     const look = (error, frames) => {
       for (const frame of frames) seen.push(...[frame.getThis?.(), frame.getFunction?.()].filter((value) =>
@@ -105,7 +105,7 @@ export const realm = [
       || '_fatalException' in value : false)
     return { direct, theirs: theirs.length }
   `, { direct: 'TypeError', theirs: 0 }, { alone: true }),
-  attack(140, 'function.caller', `
+  attack(140, 'reads function.caller', `
     const sloppy = Function(
       'seen', 'return function f() { seen.push(f.caller, f.arguments && [...f.arguments].length) }')
     const seen = []
@@ -117,7 +117,7 @@ export const realm = [
     await new Promise((later) => setTimeout(later, 20))
     return { callers: seen.filter((value) => typeof value === 'function').length, times: seen.length > 4 }
   `, { callers: 0, times: true }, { control: 'inert' }),
-  attack(141, 'the list of timers, to capture those of other code', `
+  attack(141, 'reads the list of timers, to capture those of other code', `
     const timer = setTimeout(() => {}, 50)
     const met = new Set()
     const walk = (value, depth) => {
@@ -134,7 +134,7 @@ export const realm = [
     clearTimeout(timer)
     return { met: met.size > 1 ? { got: met.size } : 'itself', theirs: theirs.length }
   `, { met: 'itself', theirs: 0 }),
-  attack(142, 'Symbol.species', `
+  attack(142, 'returns its own constructor from Symbol.species', `
     const caught = []
     class Trap extends Promise {
       static get [Symbol.species]() {
@@ -148,7 +148,7 @@ export const realm = [
     await Trap.resolve(1)
     return { species, array, theirs: caught.filter((value) => typeof value === 'object' && value !== null).length }
   `, { species: 'TypeError', array: 'TypeError', theirs: 0 }),
-  attack(143, 'a custom inspect function', `
+  attack(143, 'defines a custom inspect function', `
     const { inspect } = await import('node:util')
     const caught = []
     const shown = {
@@ -163,7 +163,7 @@ export const realm = [
       && ('postMessage' in value || '_fatalException' in value || 'write' in value))
     return { theirs: theirs.length, options: Object.isFrozen(inspect.defaultOptions) || typeof inspect.defaultOptions }
   `, { theirs: 0, options: 'object' }, { control: 'inert' }),
-  attack(144, 'handling uncaught errors in place of Node', `
+  attack(144, 'handles uncaught errors in place of Node', `
     return {
       capture: await attempt(() => use(process, 'setUncaughtExceptionCaptureCallback')(() => {})),
       on: await attempt(() => {

@@ -26,21 +26,21 @@ const toParent = (message: string): string => `
 const ABSENT = { port: 'absent' }
 
 export const threads = [
-  attack(145, 'an unknown type of message to the parent thread', toParent("{ type: 'zzz' }"), ABSENT),
-  attack(146, 'an empty message to the parent thread', toParent('null'), ABSENT),
-  attack(147, 'output to a stream named __proto__',
+  attack(145, 'sends an unknown type of message to the parent thread', toParent("{ type: 'zzz' }"), ABSENT),
+  attack(146, 'sends an empty message to the parent thread', toParent('null'), ABSENT),
+  attack(147, 'writes output to a stream named __proto__',
     toParent("{ type: 'stdioPayload', stream: '__proto__', chunks: [{ chunk: 'x', encoding: 'utf8' }] }"), ABSENT),
-  attack(148, 'output to a stream that does not exist',
+  attack(148, 'writes output to a stream that does not exist',
     toParent("{ type: 'stdioPayload', stream: 'nowhere', chunks: [{ chunk: 'x', encoding: 'utf8' }] }"), ABSENT),
-  attack(149, 'a request for more data from the parent thread', toParent(
+  attack(149, 'requests more data from the parent thread', toParent(
     "{ type: 'stdioWantsMoreData', stream: 'nowhere' }",
   ), ABSENT),
-  attack(150, 'an error report that cannot be deserialized', toParent(
+  attack(150, 'sends an error report that cannot be deserialized', toParent(
     "{ type: 'errorMessage', error: new Uint8Array([255, 255, 255]) }",
   ),
     ABSENT),
-  attack(151, 'an empty error report', toParent("{ type: 'errorMessage', error: null }"), ABSENT),
-  attack(152, 'a broadcast message to the host', `
+  attack(151, 'sends an empty error report', toParent("{ type: 'errorMessage', error: null }"), ABSENT),
+  attack(152, 'broadcasts a message to the host', `
     return { broadcast: await attempt(async () => {
       const channel = new (use(globalThis, 'BroadcastChannel'))('corpus')
       channel.postMessage('to whom it may concern')
@@ -49,7 +49,7 @@ export const threads = [
       return 'sent'
     }) }
   `, { broadcast: 'absent' }),
-  attack(153, 'a broadcast message to another compartment', `
+  attack(153, 'broadcasts a message to another compartment', `
     return {
       global: await attempt(async () => {
         const Channel = use(globalThis, 'BroadcastChannel')
@@ -64,18 +64,18 @@ export const threads = [
       module: await attempt(async () => typeof (await reach('worker_threads')).BroadcastChannel),
     }
   `, { global: 'absent', module: 'BuiltinDenied' }),
-  attack(154, 'a message to the main thread', `
+  attack(154, 'sends a message to the main thread', `
     return { message: await attempt(async () => {
       await (await reach('worker_threads')).postMessageToThread(0, 'to whom it may concern')
       return 'sent'
     }) }
   `, { message: 'BuiltinDenied' }),
-  attack(155, 'locks shared by all threads', `
+  attack(155, 'takes locks shared by all threads', `
     return { lock: await attempt(() =>
       use(use(globalThis, 'navigator'), 'locks').request('corpus', { ifAvailable: true },
       (lock) => lock.name)) }
   `, { lock: 'absent' }),
-  attack(156, 'the streams behind the console', `
+  attack(156, 'reaches the streams behind the console', `
     return {
       stdout: await attempt(() => use(console, '_stdout') && 'there'),
       stderr: await attempt(() => use(console, '_stderr') && 'there'),
@@ -89,7 +89,7 @@ export const threads = [
     stdout: 'absent', stderr: 'absent', make: 'absent', module: 'BuiltinDenied', process: 'constant', raw: 'absent',
     replace: 'TypeError',
   }),
-  attack(312, 'ports, through the transfer of streams and signals', `
+  attack(312, 'sends ports inside transferred streams and signals', `
     const ports = (value) => attempt(() => {
       let key
       for (let at = value; at && !key; at = Object.getPrototypeOf(at)) {
@@ -104,7 +104,7 @@ export const threads = [
       transform: await ports(new TransformStream()), signal: await ports(new AbortController().signal),
     }
   `, { readable: 'absent', writable: 'absent', transform: 'absent', signal: 'absent' }),
-  attack(313, 'other globals of browsers and newer versions of Node', `
+  attack(313, 'uses other globals of browsers and newer versions of Node', `
     const names = ['WebSocket', 'EventSource', 'MessageEvent', 'CloseEvent',
       'BroadcastChannel', 'MessageChannel', 'MessagePort', 'Worker', 'navigator', 'Navigator', 'Storage',
       'localStorage', 'CompressionStream', 'DecompressionStream', 'Atomics', 'SharedArrayBuffer', 'PerformanceObserver',

@@ -11,7 +11,7 @@ const RANGE = 'ERR_OUT_OF_RANGE'
 const TOO_LARGE = 'ERR_BUFFER_TOO_LARGE'
 
 export const nodeModules = [
-  network!(400, 'hosts outside the grant, through node:http', `
+  network!(400, 'reaches hosts outside the grant, through node:http', `
     const { default: http } = await import('node:http')
     const { default: https } = await import('node:https')
     const { default: net } = await import('node:net')
@@ -38,7 +38,7 @@ export const nodeModules = [
     header: { got: 200 }, redirect: { got: 302 }, socket: DENIED, agent: DENIED, server: ABSENT, secure: ABSENT,
     connect: ABSENT, make: ABSENT, lookup: ABSENT, resolver: ABSENT,
   }, { requires: { net: { hosts: ['localhost:$granted'] } } }),
-  signals!(401, 'powers of Node, through node:process and node:os', `
+  signals!(401, 'uses powers of Node, through node:process and node:os', `
     const { default: imported } = await import('node:process')
     const { default: os } = await import('node:os')
     const powers = [
@@ -58,7 +58,7 @@ export const nodeModules = [
     powers: [], calls: ['TypeError', 'TypeError'], walk: 'TypeError', made: 'TypeError', stream: 0,
     facts: ['compartment', 'tool', 1, true, 0], priority: ABSENT,
   }),
-  modules!(402, 'replaced globals before a native module is loaded', `
+  modules!(402, 'replaces globals before a native module is loaded', `
     const name = ['cry', 'pto'].join('')
     const taken = []
     const RealObject = Object
@@ -73,7 +73,7 @@ export const nodeModules = [
     globalThis.Object = RealObject
     return { late, packed, members: await attempt(() => members(name)), taken: taken.length }
   `, { late: ABSENT, packed: ABSENT, members: { got: null }, taken: 0 }, { requires: { fs: { read: ['own/**'] } } }),
-  realm!(403, 'objects of Node behind the objects of node:crypto and node:zlib', `
+  realm!(403, 'reaches objects of Node behind the objects of node:crypto and node:zlib', `
     const { default: crypto } = await import('node:crypto')
     const { default: zlib } = await import('node:zlib')
     const { publicKey } = crypto.generateKeyPairSync('ed25519')
@@ -105,7 +105,7 @@ export const nodeModules = [
       method: await attempt(() => made[0].update.call({}, 'x')), read: await attempt(() => forged.export()),
     }
   `, { found: [], forged: 'TypeError', exported: 'InvalidAccessError', method: 'TypeError', read: 'TypeError' }),
-  realm!(404, 'values that lie about themselves, given to native modules', `
+  realm!(404, 'gives native modules values that lie about themselves', `
     const { default: crypto } = await import('node:crypto')
     const { default: zlib } = await import('node:zlib')
     const lying = new Uint8Array([97])
@@ -137,7 +137,7 @@ export const nodeModules = [
     flips: { got: 8 }, revoked: 'TypeError', level: 'ERR_INVALID_ARG_TYPE', bits: 'ERR_OUT_OF_RANGE',
     params: 'ERR_INVALID_ARG_TYPE', chunk: 'ERR_INVALID_ARG_TYPE', tag: RANGE, fill: { got: 'Uint8Array' },
   }),
-  realm!(405, 'changed classes of streams, which the channel to the host uses too', `
+  realm!(405, 'changes classes of streams, which the channel to the host uses too', `
     const { default: stream } = await import('node:stream')
     const state = new stream.Readable()._readableState
     const written = new stream.Writable()._writableState
@@ -154,7 +154,7 @@ export const nodeModules = [
     for (const change of changes) outcomes.push(await attempt(() => { change(); return 'changed' }))
     return { outcomes, works: typeof (await runtime.fs.list('own')).length }
   `, { outcomes: Array.from({ length: 12 }, () => 'TypeError'), works: 'number' }),
-  realm!(406, 'constructors of all exports, as a way to other functions', `
+  realm!(406, 'calls constructors of all exports, to reach other functions', `
     const names = ['crypto', 'zlib', 'stream', 'os', 'async_hooks', 'util', 'events', 'process', 'assert', 'timers']
     const found = []
     for (const name of names) {
@@ -169,7 +169,7 @@ export const nodeModules = [
     }
     return { found }
   `, { found: [] }),
-  realm!(407, 'the context of another call, through node:async_hooks', `
+  realm!(407, 'reads the context of another call, through node:async_hooks', `
     const { AsyncLocalStorage, AsyncResource } = await import('node:async_hooks')
     const { readFile } = await import('node:fs/promises')
     if (globalThis.kept === undefined) {
@@ -189,7 +189,7 @@ export const nodeModules = [
     ['call', returned({ own: 'first' })],
     ['call', returned({ store: null, snapshot: DENIED, resource: DENIED, left: 'undefined' })],
   ], { requires: { fs: { read: ['own/**'] } } }),
-  exhaustion!(408, 'a few compressed bytes that become very many', `
+  exhaustion!(408, 'expands a few compressed bytes into very many', `
     const zlib = await import('node:zlib')
     const { Readable } = await import('node:stream')
     const { pipeline } = await import('node:stream/promises')
@@ -221,7 +221,7 @@ export const nodeModules = [
     ...Object.fromEntries(['gunzip', 'inflate', 'inflateRaw', 'unzip', 'brotliDecompress'].map((name) =>
       [name, [TOO_LARGE, TOO_LARGE, TOO_LARGE, TOO_LARGE, true]])),
   }),
-  exhaustion!(409, 'work of node:crypto that cannot be interrupted', `
+  exhaustion!(409, 'starts work of node:crypto that cannot be interrupted', `
     const { default: crypto } = await import('node:crypto')
     const derive = (...given) => attempt(() => crypto.pbkdf2Sync('x', 'y', ...given).length)
     const scrypt = (options) => attempt(() => crypto.scryptSync('x', 'y', 8, options).length)
@@ -246,7 +246,7 @@ export const nodeModules = [
     usual: { got: 32 }, rounds: RANGE, length: RANGE, bytes: RANGE, scrypt: RANGE, parallel: RANGE, rsa: RANGE,
     dh: 'TypeError', dsa: 'TypeError', prime: ABSENT, random: RANGE, subtle: RANGE, web: RANGE,
   }),
-  lifecycle!(410, 'listeners that survive their call', `
+  lifecycle!(410, 'registers listeners that survive their call', `
     const { default: http } = await import('node:http')
     const { EventEmitter } = await import('node:events')
     const { readFile } = await import('node:fs/promises')

@@ -4,21 +4,21 @@ import { attacksOf, refused } from '../model/case.ts'
 const attack = attacksOf('O', { alone: true, control: 'none' })
 
 export const brokerWork = [
-  attack(350, 'a string that is slow to find, in an edit', `
+  attack(350, 'edits a string that is slow to find', `
     await runtime.fs.write('own/out/a.txt', 'a'.repeat(2_000_000))
     const sought = 'a'.repeat(300) + 'b' + 'a'.repeat(500_000)
     return { edit: await attempt(() => runtime.fs.edit('own/out/a.txt', sought, 'x')),
       overlapping: await attempt(() => runtime.fs.edit('own/out/a.txt', 'a'.repeat(500_000), 'x')) }
   `, { edit: 'InputInvalid', overlapping: 'InputInvalid' }),
-  attack(351, 'an edit whose result would be gigabytes', `
+  attack(351, 'edits a file so that the result would be gigabytes', `
     await runtime.fs.write('own/out/a.txt', 'a'.repeat(7_000))
     return { edit: await attempt(() => runtime.fs.edit('own/out/a.txt', 'a', 'b'.repeat(1024 * 1024), { all: true })) }
   `, { edit: 'InputInvalid' }),
-  attack(352, 'an edit of a hundred thousand places in one line', `
+  attack(352, 'edits a hundred thousand places in one line', `
     await runtime.fs.write('own/out/a.txt', 'a'.repeat(99_000))
     return { places: (await runtime.fs.edit('own/out/a.txt', 'a', 'b', { all: true })).replacements }
   `, { places: 99_000 }),
-  attack(353, 'long messages that are slow to check, one after the other', `
+  attack(353, 'sends long messages that are slow to check, one after the other', `
     const numbers = '1.2345678901234567890123456789012345678901234567890123456789,'.repeat(200_000) + '0'
     // A port queues everything that is posted. Another attack sends without end.
     for (let id = 1; wire.port === undefined || id <= 5; id++) {
@@ -28,7 +28,7 @@ export const brokerWork = [
   `, [['call', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]],
   // They get a quarter of the time. The rest is for other work of the host on a slow machine.
   { in: 'wire', deadlineMs: 2_000, busyShare: 0.7 }),
-  attack(372, 'an unlimited number of files inside the grant', `
+  attack(372, 'creates an unlimited number of files inside the grant', `
     const text = 'x'.repeat(1024 * 1024)
     let error = 'none'
     let files = 0
@@ -37,7 +37,7 @@ export const brokerWork = [
     }
     return { error, files: files > 20 ? { got: files } : files }
   `, { error: 'TooManyBytesWritten', files: 11 }, { limits: { writtenBytes: 10 * 1024 * 1024 } }),
-  attack(373, 'an unlimited number of requests to a granted host', `
+  attack(373, 'sends an unlimited number of requests to a granted host', `
     const body = 'x'.repeat(1024 * 1024)
     let error = 'none'
     let requests = 0
@@ -49,7 +49,7 @@ export const brokerWork = [
   `, { error: 'TooManyBytesSent', requests: 11 }, {
     limits: { sentBytes: 10.5 * 1024 * 1024 }, requires: { net: { hosts: ['localhost:$granted'] } },
   }),
-  attack(376, 'many compressed bodies, each with the largest window', `
+  attack(376, 'sends many compressed bodies, each with the largest window', `
     const open = []
     for (let count = 0; count < 16; count++) {
       const { body } = await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/packed')

@@ -15,7 +15,7 @@ const SLOW_KEYS = {
 }
 
 export const nativeWork = [
-  exhaustion(411, 'encrypted keys that ask for very many rounds', `
+  exhaustion(411, 'decrypts keys that ask for very many rounds', `
     const { default: crypto } = await import('node:crypto')
     const keys = ${JSON.stringify(SLOW_KEYS)}
     const passphrase = 'x'
@@ -36,7 +36,7 @@ export const nativeWork = [
   `, Object.fromEntries(Object.keys(SLOW_KEYS).map((name) => [name, Array.from({ length: 5 }, () => RANGE)])), {
     deadlineMs: 20_000,
   }),
-  exhaustion(412, 'parameters of node:zlib that start threads, take memory or take long', `
+  exhaustion(412, 'passes parameters to node:zlib that start threads, take memory or take long', `
     const { default: zlib } = await import('node:zlib')
     const brotli = (params) => attempt(() => zlib.brotliCompressSync('x', { params }).length)
     const zstd = (params) => attempt(() => typeof zlib.createZstdCompress({ params }))
@@ -50,7 +50,7 @@ export const nativeWork = [
     usual: [{ got: 5 }, { got: 'object' }], window: RANGE, block: RANGE, threads: RANGE, memory: [RANGE, RANGE],
     search: RANGE, data: RANGE,
   }),
-  exhaustion(413, 'streams of node:zlib that keep the thread pool of the host', `
+  exhaustion(413, 'keeps the thread pool of the host busy with streams of node:zlib', `
     const { default: zlib } = await import('node:zlib')
     const words = Array.from({ length: 999 }, (_, at) => (at * 2654435761 % 2 ** 32).toString(36))
     const text = Array.from({ length: 300_000 }, (_, at) => words[(at * at + 7 * at) % 997]).join(' ')

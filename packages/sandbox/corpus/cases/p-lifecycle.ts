@@ -17,12 +17,12 @@ const HASTY_START: AttackOptions = { limits: { startMs: 1_500 } }
 const uncaught = (thrown: string): string => `setTimeout(() => { throw ${thrown} }); await new Promise(() => {})`
 
 export const lifecycle = [
-  attack(225, 'a phase that never ends', '', [
+  attack(225, 'never ends a phase', '', [
     ['init', refused('LifecycleTimeout')], ['ended', refused('LifecycleTimeout')],
   ], {
     ...HASTY_PHASE, ...extension('const phases = { init: () => new Promise(() => {}) }'),
   }),
-  attack(226, 'a failure in every phase', '', [
+  attack(226, 'fails in every phase', '', [
     ['init', refused('LifecycleFailure')], ['activate', refused('LifecycleFailure')],
     ['deactivate', refused('LifecycleFailure')],
     ['dispose', refused('LifecycleFailure')], ['call', returned('answered')],
@@ -30,70 +30,72 @@ export const lifecycle = [
     const fail = () => { throw Object.assign(new Error('no'), { code: 'HostClosed' }) }
     const phases = { init: fail, activate: async () => fail(), deactivate: () => ({ then: fail }), dispose: fail }
   `)),
-  attack(227, 'a phase requested twice', '', [['activate', DONE], ['activate', DONE], ['call', returned(2)]],
+  attack(227, 'runs a phase that is requested twice',
+    '', [['activate', DONE], ['activate', DONE], ['call', returned(2)]],
     extension('let times = 0; const phases = { activate() { times++ } }', 'return times')),
-  attack(228, 'a call after the compartment ended', '', [['dispose', DONE], ['close', DONE], [
+  attack(228, 'is called after the compartment ended', '', [['dispose', DONE], ['close', DONE], [
     'call', refused('CompartmentKilled'),
   ],
     ['close', DONE]],
     extension('const phases = { dispose() {} }')),
-  attack(229, 'a shutdown that never ends', '', [
+  attack(229, 'never ends its shutdown', '', [
     ['dispose', refused('LifecycleTimeout')], ['call', refused('CompartmentGone')],
   ], {
     ...HASTY_PHASE, ...extension('const phases = { async dispose() { for (;;); } }'),
   }),
-  attack(230, 'an infinite loop while the process exits', `
+  attack(230, 'runs an infinite loop while the process exits', `
     await attempt(() => use(process, 'on')('exit', () => { for (;;); }))
     try { Object.defineProperty(process, 'emit', { value: () => { for (;;); } }) } catch {}
     process.exit(0)
   `, CRASHED),
-  attack(231, 'an exit during calls', 'setTimeout(() => process.exit(0), 50); await new Promise(() => {})', [
+  attack(231, 'exits during calls', 'setTimeout(() => process.exit(0), 50); await new Promise(() => {})', [
     ['calls', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')],
   ]),
-  attack(232, 'an uncaught error with the handler removed', `
+  attack(232, 'throws an uncaught error with the handler removed', `
     try { delete process._fatalException } catch {}
     for (const name of Object.getOwnPropertyNames(globalThis)) if (/^on/.test(name)) delete globalThis[name]
     ${uncaught("new Error('x')")}
   `, CRASHED),
-  attack(233, 'throwing undefined, uncaught', uncaught('null'), CRASHED),
-  attack(295, 'throwing a proxy, uncaught',
+  attack(233, 'throws undefined, uncaught', uncaught('null'), CRASHED),
+  attack(295, 'throws a proxy, uncaught',
     uncaught("new Proxy({}, new Proxy({}, { get() { throw new Error('trap') } }))"), CRASHED),
-  attack(296, 'throwing a symbol, uncaught', uncaught("Symbol('x')"), CRASHED),
-  attack(297, 'an unhandled rejection', "Promise.reject(Object.create(null)); await new Promise(() => {})", CRASHED),
-  attack(298, 'throwing an error whose properties throw, uncaught', uncaught(`(() => {
+  attack(296, 'throws a symbol, uncaught', uncaught("Symbol('x')"), CRASHED),
+  attack(297, 'leaves a rejection unhandled',
+    "Promise.reject(Object.create(null)); await new Promise(() => {})", CRASHED),
+  attack(298, 'throws an error whose properties throw, uncaught', uncaught(`(() => {
     const error = new Error('x')
     for (const key of ['message', 'name', 'stack', 'code', 'cause']) Object.defineProperty(error, key,
       { get() { throw error } })
     error[Symbol.for('nodejs.util.inspect.custom')] = () => { for (;;) throw error }
     return error
   })()`), CRASHED),
-  attack(234, 'an error of two hundred megabytes', "throw new Error('x'.repeat(2e8))",
+  attack(234, 'throws an error of two hundred megabytes', "throw new Error('x'.repeat(2e8))",
     [['call', refused('ToolExecutionFailed')]], {
     limits: { heapMb: 768, memoryMb: 1_500 },
   }),
-  attack(235, 'one crash after another', 'process.exit(1)', [
+  attack(235, 'crashes again and again', 'process.exit(1)', [
     ['call', refused('CompartmentCrashed')], ['reopen', DONE], ['call', refused('CompartmentCrashed')],
     ['reopen', DONE],
     ['call', refused('CompartmentCrashed')], ['reopen', DONE], ['call', refused('CompartmentCrashed')],
   ]),
-  attack(236, 'code that cannot be imported', '', [['open', refused('CompartmentStartFailed')],
+  attack(236, 'has code that cannot be imported', '', [['open', refused('CompartmentStartFailed')],
     ['reopen', refused('CompartmentStartFailed')]], {
     files: { 'index.js': 'throw new Proxy({}, { get() { throw null } })' },
   }),
-  attack(299, 'an import that never ends', '', [['open', refused('CompartmentStartTimeout')]],
+  attack(299, 'never ends its import', '', [['open', refused('CompartmentStartTimeout')]],
     { ...HASTY_START, files: { 'index.js': 'await new Promise(() => {})' } }),
-  attack(300, 'an import with an infinite loop', '', [['open', refused('CompartmentStartTimeout')]],
+  attack(300, 'runs an infinite loop at import', '', [['open', refused('CompartmentStartTimeout')]],
     { ...HASTY_START, files: { 'index.js': 'for (;;);' } }),
-  attack(301, 'an import that exits', '', [['open', refused('CompartmentCrashed')]],
+  attack(301, 'exits at import', '', [['open', refused('CompartmentCrashed')]],
     { files: { 'index.js': 'process.exit(0)' } }),
-  attack(237, 'handles that keep the thread alive', `
+  attack(237, 'keeps handles open so that the thread does not end', `
     setInterval(() => {}, 1)
     for (let at = 0; at < 100; at++) setTimeout(() => {}, 2 ** 30)
     const again = () => setImmediate(again)
     again()
     return 'answered'
   `, [['call', returned('answered')], ['call', returned('answered')], ['close', DONE], ['ended', DONE]]),
-  attack(238, 'closing the port to the parent', `
+  attack(238, 'closes the port to the parent', `
     return {
       port: await attempt(async () => (await reach('worker_threads')).parentPort.close()),
       global: await attempt(() => use(globalThis, 'close')()),
@@ -101,25 +103,25 @@ export const lifecycle = [
       self: await attempt(() => use(globalThis, 'self') && 'there'),
     }
   `, { port: 'BuiltinDenied', global: 'absent', post: 'absent', self: 'absent' }),
-  attack(239, 'a reply after the deadline', '', [['call', refused('ExecutionTimeout')], ['call', returned('second')],
+  attack(239, 'replies after the deadline', '', [['call', refused('ExecutionTimeout')], ['call', returned('second')],
     ['close', DONE]], {
     deadlineMs: 4_000, limits: { graceMs: 60_000 },
     ...extension('let calls = 0; const phases = {}',
       "if (++calls === 2) return 'second'; await new Promise((later) => setTimeout(later, 4_500)); return 'too late'"),
   }),
-  attack(240, 'a question to a person who answers by calling the same tool', '', [
+  attack(240, 'asks a person who answers by calling the same tool', '', [
     ['call', returned({ answer: 'inner' })],
   ], {
     requires: { capabilities: ['interact'] }, meanwhile: 'calls the tool that asks',
     ...extension('let depth = 0; const phases = {}',
       "if (depth++ > 0) return 'inner'; return { answer: await runtime.interact.ask('and then?') }"),
   }),
-  attack(302, 'an approval key function that loops, throws or returns no string', '',
+  attack(302, 'has an approval key function that loops, throws or returns no string', '',
     [['derive', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]], {
     deadlineMs: 300,
     files: { 'index.js': 'export default { tools: { run: { execute() {}, deriveApprovalKey() { for (;;); } } } }' },
   }),
-  attack(303, 'error codes reserved for the host',
+  attack(303, 'throws error codes reserved for the host',
     "throw Object.assign(new Error('x'), { code: 'SessionCancelled', data: { code: 'HostClosed' } })", [
     ['call', refused('ToolExecutionFailed')],
   ]),

@@ -29,7 +29,7 @@ const GUESS_LETTERS = `
 `
 
 export const sideChannels = [
-  attack(259, 'old memory in new buffers', `
+  attack(259, 'reads old memory in new buffers', `
     // Concatenated, because the text of this file also passes through buffers.
     const needle = ['CAN', 'ARY-'].join('')
     const kept = []
@@ -38,12 +38,12 @@ export const sideChannels = [
     }
     return { fresh: kept.some((buffer) => buffer.includes(needle)) ? { got: true } : 'clean' }
   `, { fresh: 'clean' }, OLD_MEMORY),
-  attack(260, 'old memory in the buffer pool', `
+  attack(260, 'reads old memory in the buffer pool', `
     const needle = ['CAN', 'ARY-'].join('')
     const kept = Array.from({ length: 12_000 }, () => Buffer.from('x'.repeat(2_000)))
     return { pool: kept.some(({ buffer }) => Buffer.from(buffer).includes(needle)) ? { got: true } : 'clean' }
   `, { pool: 'clean' }, OLD_MEMORY),
-  attack(261, 'old memory after the output of compression', `
+  attack(261, 'reads old memory after the output of compression', `
     const needle = ['CAN', 'ARY-'].join('')
     return {
       zlib: await attempt(async () => {
@@ -54,7 +54,7 @@ export const sideChannels = [
       text: Buffer.from(new TextEncoder().encode('x').buffer).includes(needle) ? { got: true } : 'clean',
     }
   `, { zlib: 'constant', stream: 'absent', text: 'clean' }),
-  attack(262, 'performance APIs that observe the host', `
+  attack(262, 'observes the host with performance APIs', `
     return {
       utilization: await attempt(() => use(performance, 'eventLoopUtilization')()),
       timing: await attempt(() => use(performance, 'nodeTiming') && 'there'),
@@ -70,7 +70,7 @@ export const sideChannels = [
     memory: 'absent',
     cpu: 'absent', load: 'constant',
   }),
-  attack(263, 'a counter in shared memory as a clock', `
+  attack(263, 'uses a counter in shared memory as a clock', `
     const { buffer } = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true })
     return {
       global: await attempt(() => use(globalThis, 'SharedArrayBuffer') && 'there'),
@@ -82,7 +82,7 @@ export const sideChannels = [
       }),
     }
   `, { global: 'absent', atomics: 'absent', counter: 'BuiltinDenied' }),
-  attack(264, 'messages to another compartment through locks and broadcasts', `
+  attack(264, 'sends messages to another compartment through locks and broadcasts', `
     return {
       locks: await attempt(() => use(use(globalThis, 'navigator'), 'locks').query()),
       broadcast: await attempt(() => new (use(globalThis, 'BroadcastChannel'))('x').close()),
@@ -96,12 +96,12 @@ export const sideChannels = [
   `, {
     locks: 'absent', broadcast: 'absent', storage: 'absent', environment: 'BuiltinDenied', symbols: 'own thread only',
   }),
-  attack(364, 'guessing a secret that was never sent, from the chunks of a body', GUESS_LETTERS, { letters: 'none' }, {
+  attack(364, 'guesses a secret that was never sent, from the chunks of a body', GUESS_LETTERS, { letters: 'none' }, {
     requires: { net: { hosts: ['localhost:$granted', 'key.corpus.test'] } }, secretHosts: ['key.corpus.test'],
     control: 'none',
     alone: true,
   }),
-  attack(365, 'guessing a secret that was sent to its host, from the chunks of the response', `
+  attack(365, 'guesses a secret that was sent to its host, from the chunks of the response', `
     const headers = { authorization: await runtime.secrets.handle('KEY') }
     await (await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/', { headers })).text()
     ${GUESS_LETTERS}

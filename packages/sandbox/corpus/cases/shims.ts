@@ -9,7 +9,7 @@ const DENIED = 'CapabilityDenied'
 const ABSENT = 'BuiltinDenied'
 
 export const shims = [
-  byPath!(380, 'paths outside the grant, through node:fs', `
+  byPath!(380, 'reads paths outside the grant, through node:fs', `
     const { default: fs, promises } = await import('node:fs')
     const read = (path) => attempt(() => promises.readFile(path, 'utf8'))
     const withCallback = (path) => attempt(() => new Promise((resolve, reject) =>
@@ -43,7 +43,7 @@ export const shims = [
       removeAbove: await attempt(() => rm('own/out/..', { recursive: true })),
     }
   `, { granted: { got: null }, write: DENIED, above: DENIED, folder: DENIED, remove: DENIED, removeAbove: DENIED }),
-  network!(382, 'hosts outside the grant, through fetch', `
+  network!(382, 'reaches hosts outside the grant, through fetch', `
     const base = 'http://localhost:' + facts.grantedPort
     const other = 'http://127.0.0.1:' + facts.port
     const text = (input, init) => attempt(async () => (await fetch(input, init)).text())
@@ -62,7 +62,7 @@ export const shims = [
     granted: { got: 200 }, other: DENIED, url: DENIED, request: DENIED, changed: DENIED, redirect: DENIED,
     metadata: DENIED, file: DENIED, credentials: 'TypeError', method: 'InputInvalid', header: 'InputInvalid',
   }, { requires: { net: { hosts: ['localhost:$granted'] } } }),
-  processes!(383, 'commands outside the grant, through node:child_process', `
+  processes!(383, 'runs commands outside the grant, through node:child_process', `
     const { default: commands, execFile, spawn } = await import('node:child_process')
     const run = (...given) => attempt(() => new Promise((resolve, reject) =>
       execFile(...given, (error, stdout) => error ? reject(error) : resolve(stdout))))
@@ -80,7 +80,7 @@ export const shims = [
     granted: { got: 'a\n' }, cat: DENIED, path: DENIED, spawn: DENIED, arguments: DENIED, shell: 'InputInvalid',
     inherit: 'InputInvalid', folder: DENIED, exec: ABSENT, fork: ABSENT, sync: ABSENT,
   }, { requires: { shell: [{ cmd: 'echo', args: [{ wildcard: true }] }] } }),
-  globals!(384, 'variables that the manifest does not declare, through process.env', `
+  globals!(384, 'reads variables that the manifest does not declare, through process.env', `
     const { default: imported } = await import('node:process')
     return {
       names: Object.keys(process.env), declared: typeof process.env.DECLARED, canary: typeof process.env.CANARY,
@@ -93,7 +93,7 @@ export const shims = [
     names: ['DECLARED'], declared: 'undefined', canary: 'undefined', imported: 'undefined', same: true,
     path: 'undefined', set: 'TypeError', define: 'TypeError', prototype: null,
   }),
-  globals!(385, 'changed members and prototypes of shims', `
+  globals!(385, 'changes members and prototypes of shims', `
     const { default: fs } = await import('node:fs')
     const members = globalThis[Symbol.for('bulkhead.shims')]
     const other = 'http://127.0.0.1:' + facts.port
@@ -115,7 +115,7 @@ export const shims = [
     module: 'TypeError', members: 'TypeError', unknown: { got: null }, inherited: { got: null },
     fetch: DENIED, moved: { got: 'granted' },
   }, { requires: { fs: { read: ['own/**'] }, net: { hosts: ['localhost:$granted'] } } }),
-  lifecycle!(386, 'shims used after their call has ended', `
+  lifecycle!(386, 'uses shims after their call has ended', `
     const { readFile } = await import('node:fs/promises')
     if (globalThis.late !== undefined) return { late: await globalThis.late }
     const { status } = await fetch('http://localhost:' + facts.grantedPort)
