@@ -18,12 +18,12 @@ const calling = (
 /** `$place` is a server that both extensions may reach; `mail` alone may send the secret TOKEN there. */
 export const NESTED_ATTACKS: readonly HostAttack[] = [
   {
-    id: 368, title: 'the secret of another extension is used through its tool',
+    id: 368, title: 'uses the secret of another extension through its tool',
     manifest: { requires: { net: { hosts: ['$place'] }, capabilities: ['tools.call'] } },
     source: calling('mail', { text: 'for me' }),
   },
   {
-    id: 369, title: 'a sub-agent, with all that the session may do, is started through the tool for it',
+    id: 369, title: 'starts a sub-agent, with all that the session may do, through the tool for it',
     manifest: { requires: { capabilities: ['tools.call', 'session'] } },
     source: calling('task', { prompt: 'do it for me' }),
   },

@@ -13,15 +13,15 @@ const outside = (title: string, ...entries: readonly Buffer[]): ArchiveAttack =>
 
 /** Archives that would write outside the folder of their package. */
 export const ARCHIVE_ATTACKS: readonly ArchiveAttack[] = [
-  outside('a file with .. in its path', entry({ name: 'package/../../../evil.js' })),
-  outside('a file at an absolute path', entry({ name: '/tmp/evil.js' })),
-  outside('a file with a drive letter', entry({ name: 'package/C:\\evil.js' })),
-  outside('a file through a link', entry({ name: 'package/out', type: '2', link: '/tmp' }), entry({
+  outside('has a file with .. in its path', entry({ name: 'package/../../../evil.js' })),
+  outside('has a file at an absolute path', entry({ name: '/tmp/evil.js' })),
+  outside('has a file with a drive letter', entry({ name: 'package/C:\\evil.js' })),
+  outside('writes a file through a link', entry({ name: 'package/out', type: '2', link: '/tmp' }), entry({
     name: 'package/out/evil.js',
   })),
-  outside('a file through a hard link', entry({ name: 'package/out', type: '1', link: '/etc/hosts' }), entry({
+  outside('writes a file through a hard link', entry({ name: 'package/out', type: '1', link: '/etc/hosts' }), entry({
     name: 'package/out',
   })),
-  outside('a file with .. in its extended header', pax('19 path=../../evil\n'), entry({ name: 'package/index.js' })),
-  outside('a second manifest over the first', valid),
+  outside('has .. in the extended header of a file', pax('19 path=../../evil\n'), entry({ name: 'package/index.js' })),
+  outside('replaces the manifest by a second one', valid),
 ]
