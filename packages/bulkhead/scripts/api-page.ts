@@ -27,7 +27,7 @@ const SECTIONS: readonly (readonly [title: string, guide: string, names: string]
   ['Approvals', 'See [approvals](../guides/approvals.md).',
     'Approver ApprovalRequest ApprovalAnswer Approval ApprovalBook ApprovalEnd ApprovalFilter ApprovalGrant ApprovalScope DamagedApproval'],
   ['Policy in code', 'See [policy in code](../guides/hooks.md).',
-    'CallCheck CallCheckAnswer CallView Guard ResultCheck ResultAnswer StateMachine MachineStage Hooks HookContext Observers createCommandClassifier CommandClassifier CommandClassification CommandSafetyPattern COMMAND_SAFETY_PATTERNS'],
+    'CallCheck CallCheckAnswer CallView Guard ResultCheck ResultAnswer Judge JudgeAnswer ResultJudge StateMachine MachineStage Hooks HookContext Observers createCommandClassifier CommandClassifier CommandClassification CommandSafetyPattern COMMAND_SAFETY_PATTERNS'],
   ['Editors', 'For `client` of `openSession`. See [ACP](../guides/acp.md).', 'WorkspaceClient ClientCall ClientCommand ClientRun'],
   ['Agents', 'See [agents](../guides/agents.md).', 'defineAgent AgentInput AgentManifest AgentDescriptor'],
   ['Sub-agents', 'For `runAgent` of `createHost`.', 'AgentRunner AgentRequest AgentResult BackgroundTask EndedTask'],

@@ -32,7 +32,8 @@ const UNUSED = {
 }
 const FIXED = `{ "id": "sample",   "env": ["LANG"],
   "tools": [
-    { "name": "one", "requires": { "fs": { "write": ["tmp/**"] } } },
+    { "name": "one", "requires": {
+      "fs": { "write": ["tmp/**"] } } },
     { "name": "two", "requires": { "net": { "hosts": ["a.example"] } }, "gated": true }
   ] }
 `

@@ -21,9 +21,9 @@ const work = async () => {
       const outcome = await new Promise((done) => {
         try {
           const value = use('out.txt', 'text', () => done('callback'))
-          if (typeof value?.on !== 'function') return
-          value.on('error', () => done('denied')).on('spawn', () => done('spawned'))
-          else Promise.resolve(value).then((given) => done(String(given)), () => done('denied'))
+          if (typeof value?.on === 'function') {
+            value.on('error', () => done('denied')).on('spawn', () => done('spawned'))
+          } else Promise.resolve(value).then((given) => done(String(given)), () => done('denied'))
           setImmediate(() => setImmediate(() => done('nothing')))
         } catch { done('denied') }
       })

@@ -54,8 +54,8 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
       env: ['LANGUAGE'],
     }),
     code: execute(`const language = await runtime.env.get('LANGUAGE')
-      const text = '\\u001b[31m' + 'x'.repeat(300_000)
-      return { language, home: '/home/alice/notes', text, at: crypto.randomUUID() }`),
+      const long = '\\u001b[31m' + 'x'.repeat(300_000)
+      return { language, home: '/home/alice/notes', text: long, at: crypto.randomUUID() }`),
     fails: [
       'gated-effects', 'mode-declared', 'package-machine-paths', 'output-size', 'output-secrets', 'output-paths',
       'output-characters', 'read-deterministic',

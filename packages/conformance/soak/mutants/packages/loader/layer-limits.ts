@@ -55,7 +55,7 @@ export const LOADER_LAYER_LIMITS: readonly Mutant[] = [
     file: 'packages/loader/src/install/conformance.ts',
     from: '{ maxBytes: MAX_BYTES, followLinks: true }',
     to: '{ maxBytes: Infinity, followLinks: true }',
-    test: 'packages/loader/test/install/conformance.test.ts',
+    test: 'packages/loader/test/install/attestations.test.ts',
   },
   {
     what: 'NPMRC_BYTES: size of .npmrc of a project',
