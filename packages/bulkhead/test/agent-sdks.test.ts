@@ -184,7 +184,7 @@ describe('the examples of docs/guides/models.md', () => {
     return () => session.close()
   })
 
-  it('are the files that the tests below run, and agent-frameworks.test.ts', () => {
+  it('are the files that the tests of agent SDKs and frameworks run', () => {
     for (const { file: name, text } of BLOCKS.filter(({ page }) => page === 'docs/guides/models.md')) {
       const example = readFileSync(join(ROOT, 'packages/bridges/test/examples', name!), 'utf8')
       expect(text).toBe(example.replace("'../../../bulkhead/src/index.ts'", "'bulkhead'"))
