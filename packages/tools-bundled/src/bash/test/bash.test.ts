@@ -280,9 +280,8 @@ describe('time and output', () => {
 
   it('a grandchild that keeps the pipe open does not delay the result', async () => {
     const inner = `${spawnDetached('inherit')}.unref();console.log("left")`
-    expect(await bash(`${node} -e '${inner}' '${holder('left-behind')}'`)).toMatchObject({
-      stdout: 'left\n', exit_code: 0,
-    })
+    const line = `${node} -e '${inner}' '${holder('left-behind')}'`
+    expect(await bash(line)).toMatchObject({ stdout: 'left\n', exit_code: 0 })
   })
 })
 
