@@ -5,7 +5,7 @@ import * as contract from '../src/index.ts'
 import * as validation from '../src/validation/index.ts'
 
 describe('the exports', () => {
-  it('of @bulkhead/contract', () => {
+  it('are pinned for @bulkhead/contract', () => {
     expect(Object.keys(contract).toSorted()).toEqual([
       'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'APPROVAL_COVERS', 'BROKER_METHODS', 'BUNDLED_TOOLS',
       'BulkheadError', 'CALL_LIMITS', 'CODE_ITEMS', 'COMMAND_SEVERITIES', 'COMPARTMENT_LIMITS', 'CONFIG_FILE',
@@ -35,13 +35,13 @@ describe('the exports', () => {
     ])
   })
 
-  it('of @bulkhead/contract/author', () => {
+  it('are pinned for @bulkhead/contract/author', () => {
     expect(Object.keys(author).toSorted()).toEqual(
       ['ToolError', 'declaredManifest', 'defineAgent', 'defineExtension', 'defineTool'],
     )
   })
 
-  it('of @bulkhead/contract/validation', () => {
+  it('are pinned for @bulkhead/contract/validation', () => {
     expect(Object.keys(validation).toSorted()).toEqual([
       'agentManifestSchema', 'ceilingSet', 'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema',
       'connectedManifestSchema', 'contractCompatible', 'coreSatisfies', 'firstFault', 'fixturesSchema', 'hostPattern',
@@ -50,7 +50,7 @@ describe('the exports', () => {
     ])
   })
 
-  it('of @bulkhead/contract/dialects', () => {
+  it('are pinned for @bulkhead/contract/dialects', () => {
     expect(Object.keys(dialects).toSorted()).toEqual([
       'acceptReturn', 'adviceOnArgument', 'adviceOnTool', 'canonicalCall', 'canonicalToolName', 'completeOutcome',
       'expandToolNames', 'fromCanonical', 'fromGrida', 'fromMcp', 'fromMorphix', 'fromPhi', 'fromPhiMessage',

@@ -25,7 +25,7 @@ describe('names', () => {
     expect(bad.filter((name) => pattern.test(name))).toEqual([])
   })
 
-  it('of locked tools', () => {
+  it('of locked tools are pinned', () => {
     expect(BUNDLED_TOOLS.slice(0, LOCKED_TOOLS.length)).toEqual(LOCKED_TOOLS)
     expect(BUNDLED_TOOLS.slice(LOCKED_TOOLS.length).some(isLockedTool)).toBe(false)
     expect(new Set(BUNDLED_TOOLS).size).toBe(BUNDLED_TOOLS.length)

@@ -139,7 +139,7 @@ describe('a power under a ceiling', () => {
       'patterns that cannot match both', { net: { hosts: ['a.example'] }, fs: { write: ['a'] } },
       { net: { hosts: ['b.example'] }, fs: { write: ['b'] } }, [],
     ],
-  ])('%s', (_, requires, ceiling, left) => {
+  ])('is narrowed: %s', (_, requires, ceiling, left) => {
     expect(lines(powerItems(narrowPower(declaredPower(requires), declaredCeiling(ceiling))))).toEqual(left)
   })
 

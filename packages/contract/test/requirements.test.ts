@@ -153,7 +153,7 @@ describe('arguments of a command', () => {
     ['less than what comes before a rest', ['log', { wildcard: true }, { rest: true }], ['log'], false],
     ['another before a rest', ['log', { rest: true }], ['push', '-1'], false],
     ['nothing but a rest', [{ rest: true }], [], true],
-  ])('%s', (_, patterns, args, matches) => {
+  ])('match as declared: %s', (_, patterns, args, matches) => {
     expect(matchArguments(patterns, args)).toBe(matches)
   })
 })
@@ -166,11 +166,11 @@ describe('effects', () => {
     ['writing files', { fs: { write: ['a'] } }, true],
     ['network access', { net: { hosts: ['a.example'] } }, true], ['a command', { shell: [{ cmd: 'ls' }] }, true],
     ['calling tools', { capabilities: ['tools.call'] }, true],
-  ])('of %s: %s', (_, requires, effects) => {
+  ])('are counted for %s: %s', (_, requires, effects) => {
     expect(hasEffects(requires)).toBe(effects)
   })
 
-  it('of variables and secrets of the extension', () => {
+  it('are counted for variables and secrets of the extension', () => {
     expect(hasEffects({}, { env: ['TOKEN'] })).toBe(true)
     expect(hasEffects({}, { secrets: [{ name: 'TOKEN' }] })).toBe(true)
     expect(hasEffects(reading('**'), { env: [], secrets: [] })).toBe(false)
@@ -180,7 +180,7 @@ describe('effects', () => {
     '{workspace}/.env', '{workspace}/.env.local', '{workspace}/app/.ENV', '**/.env*', '{workspace}/.*',
     '{ad-hoc}/*.local', '{workspace}/.ssh/id_rsa', '{workspace}/**/.aws', '.config/gcloud/**', '{workspace}/.config/**',
     '{workspace}/.config/gh', '{workspace}/.npmrc', '.git-*',
-  ])('of reading %s, which names files with credentials', (pattern) => {
+  ])('are counted for reading %s, which names files with credentials', (pattern) => {
     expect(hasEffects(reading(pattern))).toBe(true)
   })
 
@@ -188,7 +188,7 @@ describe('effects', () => {
     '**', '{workspace}', '{workspace}/**', '{workspace}/*', '{workspace}/src/**', '**/*.md', '**/*.json',
     '{workspace}/environment', '{workspace}/.config/app.json',
     '{workspace}/.github/**',
-  ])('not of reading %s', (pattern) => {
+  ])('are not counted for reading %s', (pattern) => {
     expect(hasEffects(reading(pattern))).toBe(false)
   })
 })

@@ -51,7 +51,7 @@ describe('of two rules that match', () => {
       ['read', '/ws/secrets/**', 'allow', 'project'],
     ],
     ['ask', 'an ask can be inside a deny', bash, ['bash', 'git log', 'ask'], ['bash', '*', 'deny']],
-  ])('%s: %s', (action, _, question, one, other) => {
+  ])('%s decides: %s', (action, _, question, one, other) => {
     expect(actionOf(question, one, other)).toBe(action)
   })
 
@@ -109,7 +109,7 @@ describe('an allow', () => {
       undefined, 'for one command of two', { tool: 'bash', touches: [command('git log'), command('ls')] },
       ['bash', 'git *', 'allow'],
     ],
-  ])('%s: %s', (action, _, question, ...short) => {
+  ])('decides %s: %s', (action, _, question, ...short) => {
     expect(actionOf(question, ...short)).toBe(action)
   })
 })
@@ -194,7 +194,7 @@ describe('a verdict', () => {
     ['api.example.com', '*.example.com', 'deny'], ['api.example.com:443', 'api.example.com', 'deny'],
     ['api.example.com', 'api.*', 'deny'], ['10.0.0.1', '*', 'deny'], ['example.com', '*.example.com', undefined],
     ['api.example.com:8080', 'api.example.com', undefined],
-  ])('of the host %s with %s', (subject, pattern, action) => {
+  ])('of the host %s with %s follows the rule', (subject, pattern, action) => {
     expect(
       actionOf({ tool: 'fetch', touches: [{ capability: 'net.fetch', subject }] }, ['net.fetch', pattern, 'deny']),
     ).toBe(action)

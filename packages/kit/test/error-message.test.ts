@@ -38,7 +38,7 @@ describe('the message of a thrown value', () => {
     ['undefined', undefined, 'threw undefined'],
     ['an empty string', '', 'threw an error without a message'],
     ['a value that cannot be printed', Object.create(null), 'threw something that cannot be printed'],
-  ])('for %s', (_, thrown, text) => {
+  ])('is a string for %s', (_, thrown, text) => {
     expect(messageOf(thrown)).toBe(text)
   })
 

@@ -51,7 +51,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
 }
 
 describe('the exports', () => {
-  it.each(Object.entries(ENTRIES))('of @bulkhead/kit/%s', async (entry, names) => {
+  it.each(Object.entries(ENTRIES))('are pinned for @bulkhead/kit/%s', async (entry, names) => {
     expect(Object.keys(await import(`@bulkhead/kit/${entry}`) as object).toSorted()).toEqual(names)
   })
 

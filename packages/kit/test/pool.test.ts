@@ -88,7 +88,7 @@ describe('a task ends', () => {
     }, { timeout: 30_000 }).toBe(true)
   }
 
-  it('with its signal, also after it has begun', async () => {
+  it('ends with its signal, also after it has begun', async () => {
     const pool = poolOf()
     const { turns, question } = spinning()
     const cancel = new AbortController()
@@ -100,7 +100,7 @@ describe('a task ends', () => {
     expect(await pool.run(echo(1), LONG)).toBe(1)
   })
 
-  it('with its signal, while it waits', async () => {
+  it('ends with its signal while it waits', async () => {
     const pool = poolOf()
     const { gate, question } = gated()
     const first = pool.run(question, LONG)
@@ -115,7 +115,7 @@ describe('a task ends', () => {
     await expect(pool.run(echo(1), { ...LONG, signal: cancel.signal })).rejects.toThrow('not needed any more')
   })
 
-  it('at its deadline, and those behind it are worked on', async () => {
+  it('ends at its deadline, and those behind it are worked on', async () => {
     const pool = poolOf()
     const { turns, question } = spinning()
     const [late, next] = [pool.run(question, { deadlineMs: 50 }), pool.run(echo(1), LONG)]
@@ -124,7 +124,7 @@ describe('a task ends', () => {
     expect(await next).toBe(1)
   })
 
-  it('when it has used its processor time, which does not pass while it does not run', async () => {
+  it('ends when it has used its processor time, which does not pass while it does not run', async () => {
     const pool = poolOf()
     const { turns, question } = spinning()
     expect(await faultOf(pool.run(question, { ...LONG, cpuMs: 50 }))).toBe('cpu')
@@ -132,14 +132,14 @@ describe('a task ends', () => {
     expect(await pool.run({ kind: 'sleep', ms: 900 }, { ...LONG, cpuMs: 300 })).toBe('awake')
   })
 
-  it('when it needs too much memory, and no other task does', async () => {
+  it('ends when it needs too much memory, and no other task does', async () => {
     const pool = poolOf()
     const [large, next] = [pool.run({ kind: 'memory' }, LONG), pool.run(echo(1), LONG)]
     await expect(large).rejects.toMatchObject({ fault: 'memory', message: expect.stringContaining('64 MB') })
     expect(await next).toBe(1)
   })
 
-  it('with its thread', async () => {
+  it('ends with its thread', async () => {
     const pool = poolOf()
     expect(await faultOf(pool.run({ kind: 'exit' }, LONG))).toBe('ended')
     expect(await pool.run(echo(1), LONG)).toBe(1)

@@ -40,7 +40,7 @@ it('expires when its time is over', () => {
   expect(state.isOver).toBe(true)
 })
 
-it.each([50, 250])('with %i ms left, hardly counts time while the thread is blocked, and still expires', (ms) => {
+it.each([50, 250])('hardly counts time while the thread is blocked, and still expires, with %i ms left', (ms) => {
   const { state } = started(ms)
   holdUp(2_000, Math.min(ms, 100))
   expect(state.isOver).toBe(false)

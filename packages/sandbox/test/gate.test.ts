@@ -25,25 +25,25 @@ describe('a compartment that violates the protocol is killed, and its callers ar
   }
 
   it.each(Object.entries(REQUESTS))(
-    'for a request %s', async (_name, message) => attacked((peer) => peer.send(message)),
+    'a request %s is a violation', async (_name, message) => attacked((peer) => peer.send(message)),
   )
   it.each(Object.entries(ANSWERS))(
-    'for a reply %s', async (_name, answer) => attacked((peer, id) => peer.send(answer(id))),
+    'a reply %s is a violation', async (_name, answer) => attacked((peer, id) => peer.send(answer(id))),
   )
   it.each(Object.entries(PACKETS))(
-    'for a packet that is %s', async (_name, packet) => attacked((peer) => peer.post(packet)),
+    'a packet that is %s is a violation', async (_name, packet) => attacked((peer) => peer.post(packet)),
   )
 
-  it('for two requests with one id', async () => attacked((peer) => {
+  it('two requests with one id are a violation', async () => attacked((peer) => {
     const message = request({ method: 'state.read', args: ['c'] })
     peer.send(message, message)
   }))
 
-  it('for more open requests than the limit', async () => attacked((peer) => {
+  it('more open requests than the limit are a violation', async () => attacked((peer) => {
     peer.send(...Array.from({ length: DEFAULT_LIMITS.outstandingRequests + 1 }, (_, id) => request({ id })))
   }, 'TooManyRequests'))
 
-  it('for more requests in a second than the limit, even if none is open any more', async () => {
+  it('more requests in a second than the limit are a violation, even if none is open', async () => {
     const peer = new ScriptedPeer()
     const limits = { messagesPerSecond: 10, outstandingRequests: 10 }
     const session = await peer.session(requestOf({ placement: 'process', source: '', limits }))
@@ -57,7 +57,7 @@ describe('a compartment that violates the protocol is killed, and its callers ar
   it.each([
     ['a string that is too long', JSON.stringify('x'.repeat(DEFAULT_LIMITS.messageBytes))],
     ['strings that are too long together', [text(request()), 'x'.repeat(DEFAULT_LIMITS.messageBytes)]],
-  ])('for %s', async (_name, packet) => attacked((peer) => peer.post(packet), 'MessageTooLarge'))
+  ])('sending %s is a violation', async (_name, packet) => attacked((peer) => peer.post(packet), 'MessageTooLarge'))
 })
 
 describe('a compartment that replies twice', () => {

@@ -14,7 +14,7 @@ describe('when a compartment ends, every pending request gets the reason', () =>
     [{ kind: 'memory', limit: 'memoryMb', text: 'too much' }, 'CompartmentOutOfMemory'],
     [{ kind: 'crashed', text: 'fell over' }, 'CompartmentCrashed'],
     [{ kind: 'killed' }, 'CompartmentCrashed'],
-  ])('after the exit %o', async (exit, code) => {
+  ])('the exit %o gives its own reason', async (exit, code) => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
     const { signal } = new AbortController()
@@ -31,7 +31,7 @@ describe('when a compartment ends, every pending request gets the reason', () =>
     expect(session.inFlight).toBe(0)
   })
 
-  it('also when it only closes its channel, and a busy machine has time to report the reason', async () => {
+  it('the reason is complete when it only closes its channel and a busy machine reports its end later', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
     const answer = codeOf(session.call(invocation()))

@@ -43,7 +43,7 @@ export const GRIDA: readonly SpecifiedRequirement[] = [
       'host/extensions/registry/registry', 'a locked name taken by a tool %s'),
     differs('S1.29', 'Thirteen names are locked.',
       'code_mode is locked too: its calls are those of the session, so no other code may take its name.',
-      121, 'guides/dialects', 'contract/names', 'of locked tools'),
+      121, 'guides/dialects', 'contract/names', 'of locked tools are pinned'),
   ]),
   ...section('Common extensions', [
     holds('S1.30', 'repo_clone clones a repository.',

@@ -39,7 +39,7 @@ export const STEERABLE: readonly SpecifiedRequirement[] = [
       'contract/dialects/terminal-result', '%j ends the run: %s'),
     differs('S3-16', 'A thrown failure ends the run.',
       'It goes back to the model, as grida and phi demand. A failure that a tool returns in this form ends the run.',
-      148, 'guides/dialects', DIALECT, 'after the error %s: %s'),
+      148, 'guides/dialects', DIALECT, 'follows from the error %s: %s'),
     holds('S3-17', 'needsFollowup returns a failure to the model.', DIALECT,
       'is decided by the tool for its own result'),
     holds('S3-18', 'A result of this form differs from plain data.',

@@ -112,7 +112,7 @@ describe("steerable's result", () => {
 describe('whether the run ends', () => {
   const ending = Object.entries(ERRORS)
     .map(([code, row]) => [code as ErrorCode, row.class === 'Cancellation' && code !== 'SkippedBySteering'] as const)
-  it.each(ending)('after the error %s: %s', (code, ends) => {
+  it.each(ending)('follows from the error %s: %s', (code, ends) => {
     expect(isTerminalOutcome(error(code))).toBe(ends)
     expect(isTerminalResult(toSteerable(error(code)))).toBe(ends)
     expect(toSteerable(error(code))).toMatchObject(ends ? { terminal: true } : { needsFollowup: true })

@@ -150,7 +150,7 @@ describe('explain', () => {
         remedies: expect.arrayContaining([expect.stringContaining('interactor or an approver')]),
       },
     ],
-  ])('%s', async (_, call, sketch, expected) => {
+  ])('says what stops the call: %s', async (_, call, sketch, expected) => {
     const session = await createWorld(sketch).host.openSession()
     expect(await session.explain(call as typeof CALL)).toMatchObject(expected)
   })

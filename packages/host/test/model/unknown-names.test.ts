@@ -232,7 +232,7 @@ describe('a rule for an unknown capability', () => {
     ])
   })
 
-  it('with its own pattern', async () => {
+  it('may have its own pattern', async () => {
     expect(await decide({ permission: 'net', pattern: 'other.example.com', action: 'deny' }, NET, 'fetcher')).toEqual([
       'allow', undefined, 'done',
     ])

@@ -169,7 +169,7 @@ describe('the keys of a command', () => {
 })
 
 describe('a command that its wall stopped asks for the next wider one', () => {
-  test('from look over work to none', async () => {
+  test('the walls follow each other from look over work to none', async () => {
     const { run, stopped } = await opened(ALL)
     stopped('look')
     await run('look -x')
@@ -198,7 +198,7 @@ describe('a command that its wall stopped asks for the next wider one', () => {
     expect(await run('look -x')).toMatchObject({ wall: { wall: 'work' } })
   })
 
-  test('in the same session only, and not because another extension says so', async () => {
+  test('only the same session asks, and not because another extension says so', async () => {
     const tools = { bash: { mode: 'local' as const, execute: () => ({ stopped_by: 'work' }) } }
     const { run } = await opened(
       ALL, {},
@@ -257,7 +257,7 @@ describe('without a wall, the word of a project does not count', () => {
     ['its allowlist', { mode: 'allowlist', allowlist: ['bash:build'] }, {}, 1],
     ['the mode of the user', {}, { mode: 'yolo' }, 0],
     ['the allowlist of the user', {}, { mode: 'allowlist', allowlist: ['bash:build'] }, 0],
-  ])('%s', async (_, project, global, questions) => {
+  ])('the origin of the setting decides: %s', async (_, project, global, questions) => {
     const { run, asked } = await opened(NO_COMMAND_WALLS, {}, layered(project, global))
     await run('build')
     expect(asked.length).toBe(questions)

@@ -49,7 +49,7 @@ describe('a nested call uses no power that its caller lacks', () => {
       'the state of another extension, with state of its own', { stateSlot: STATE }, { stateSlot: STATE },
       'CapabilityDenied',
     ],
-  ])('%s', async (_, caller, called, verdict) => {
+  ])('the caller must have the power: %s', async (_, caller, called, verdict) => {
     expect(await nested(createWorld({ extensions: [outer(caller), inner(called)] }))).toBe(verdict)
   })
 

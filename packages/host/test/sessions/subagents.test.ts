@@ -57,7 +57,7 @@ describe('a sub-agent needs its own permission and that of its parent', () => {
       'ToolNotRegistered',
     ],
     ['the child is not offered the tool', { mode: 'yolo' }, { mode: 'yolo', tools: ['other'] }, 'ToolNotRegistered'],
-  ])('%s', async (_, parent, child, verdict) => {
+  ])('both permissions count: %s', async (_, parent, child, verdict) => {
     const { subagent } = await family(parent, child, { extensions: [{ tools: { echo: { approvalKey: '{k}' } } }] })
     expect(verdictOf(await subagent.call(echo()))).toBe(verdict)
   })

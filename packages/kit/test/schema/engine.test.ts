@@ -190,7 +190,7 @@ describe('corrects Ajv for', () => {
     ['a member named valueOf', { const: { valueOf: [] } }, { valueOf: [] }, { valueOf: [1] }],
     ['a member named toString', { enum: [1, { toString: 'a' }] }, { toString: 'a' }, { toString: 'b' }],
     ['a member named constructor', { const: [{ constructor: {} }] }, [{ constructor: {} }], [{ constructor: [] }]],
-  ])('%s', (_, schema, right, wrong) => {
+  ])('the standard decides about %s', (_, schema, right, wrong) => {
     expect([check(schema)(right), check(schema)(wrong) === undefined]).toEqual([undefined, false])
   })
 

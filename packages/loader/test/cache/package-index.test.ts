@@ -155,7 +155,7 @@ describe('detects a change:', () => {
       symlinkSync(join(home.base, 'lib'), join(at, 'lib'))
     }],
   ]
-  test.each(changes)('%s', async (_, change) => {
+  test.each(changes)('is detected: %s', async (_, change) => {
     using home = new WarmFixture()
     const at = home.extension(home.globalRoot, 'weather', manifestOf(), files)
     await home.remember()

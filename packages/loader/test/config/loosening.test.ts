@@ -35,7 +35,7 @@ describe('lists a setting that loosens', () => {
     ],
     [{ packages: ['evil'] }, {}, '/packages'],
   ]
-  test.each(cases)('%j over %j', (config, below, path) => expect(paths(config, below)).toEqual([path]))
+  test.each(cases)('lists %j over %j', (config, below, path) => expect(paths(config, below)).toEqual([path]))
 })
 
 describe('does not list a setting that tightens or has no effect', () => {
@@ -53,7 +53,7 @@ describe('does not list a setting that tightens or has no effect', () => {
     [{ audit: { require: false } }, { audit: { require: true } }],
     [{ policy: { conformance: { require: false, signers: [] } } }, { policy: { conformance: { require: true } } }],
   ]
-  test.each(cases)('%j over %j', (config, below) => expect(paths(config, below)).toEqual([]))
+  test.each(cases)('does not list %j over %j', (config, below) => expect(paths(config, below)).toEqual([]))
 })
 
 test('every configuration key is classified or listed', () => {

@@ -80,7 +80,7 @@ describe('the stricter value wins', () => {
       { watchdogs: { commandSafety: { enabled: true, severity: { mkfs: 'warning', sudo: 'warning' } } } },
       { watchdogs: { commandSafety: { enabled: true, severity: { mkfs: 'critical', sudo: 'warning' } } } },
     ],
-  ])('%s', (_, user, machine, expected) => expect(merged(user, machine)).toEqual(expected))
+  ])('the stricter value applies: %s', (_, user, machine, expected) => expect(merged(user, machine)).toEqual(expected))
 
   test('a list that it shortened has its origin there', () => {
     const layers = [

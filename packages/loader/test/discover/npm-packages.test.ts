@@ -148,7 +148,7 @@ describe('refuses a package', () => {
       'package.json', '/bulkhead/tools/0/name', /reserved for/,
     ],
   ]
-  test.each(lacking)('with %s', async (_, files, file, path, message) => {
+  test.each(lacking)('is refused with %s', async (_, files, file, path, message) => {
     using home = new PackagesFixture()
     const at = home.npm(home.globalRoot, 'weather', files)
     home.named(home.globalRoot, ['weather'])
@@ -160,7 +160,7 @@ describe('refuses a package', () => {
 
   test.each([
     '../up', '/etc', 'a/b', '.bin', '@acme', '@acme/../x', 'UPPER', 'a\u200bb', '', 5,
-  ])('with the name %j', async (name) => {
+  ])('is refused with the name %j', async (name) => {
     using home = new PackagesFixture()
     home.named(home.globalRoot, [name])
     expect((await home.load()).diagnostics).toMatchObject([

@@ -14,7 +14,7 @@ describe('finds a duplicate key', () => {
     ['{"a":[{"b":"}","c":"\\"","c":1}]}', '/a/0/c'],
     ['{"a":"\\\\","a":1}', '/a'],
     ['{"toString":1,"toString":2}', '/toString'],
-  ])('in %s', (text, pointer) => {
+  ])('finds it in %s', (text, pointer) => {
     expect(JSON.parse(text)).toBeDefined()
     expect(findDuplicateKey(text)).toBe(pointer)
   })
@@ -33,7 +33,7 @@ describe('finds a duplicate key', () => {
     }), { numRuns: thoroughly(100, 500) })
   })
 
-  test('at any place', () => {
+  test('finds it at any place', () => {
     const records = fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 })
     fc.assert(fc.property(records, fc.nat(), fc.jsonValue({ maxDepth: 2 }), (record, pick, around) => {
       const entries = Object.entries(record)

@@ -160,9 +160,9 @@ describe('refuses a hostile archive', () => {
     ],
     ['two extended headers', archive(pax('18 path=package/a\n'), pax('18 path=package/b\n'), entry()), /two extended/],
     ['an extended header at the end', archive(one, pax('18 path=package/a\n')), /ends after/],
-  ])('%s', async (_, bytes, message) => expect(await paths(bytes)).toMatch(message))
+  ])('refuses %s', async (_, bytes, message) => expect(await paths(bytes)).toMatch(message))
 
-  test('with bytes between files', async () => {
+  test('refuses bytes between files', async () => {
     const padded = entry({ body: 'x' })
     padded[1000] = 1
     expect(await paths(archive(padded))).toMatch(/between its files/)

@@ -121,7 +121,7 @@ describe('refuses to install', () => {
     ['a file that is not an archive', './notes.txt'],
     ['a name without a registry', 'weather@1.0.0'], ['a name with ..', '@acme/../x'],
     ['a path that is too long', `./${'x'.repeat(300)}`],
-  ])('%s', async (_, spec) => {
+  ])('refuses %s', async (_, spec) => {
     using home = new HomeFixture()
     home.write(join(home.base, 'notes.txt'), '')
     expect(await codeOf(installerFor(home).plan(spec))).toBe('InstallSourceInvalid')
@@ -195,14 +195,14 @@ describe('refuses to install', () => {
     expect(readdirSync(join(home.base, 'precious'))).toEqual(['keep.txt'])
   })
 
-  test('with an unreadable lock', async () => {
+  test('refuses while the lock cannot be read', async () => {
     using home = new HomeFixture()
     home.write(join(home.globalRoot, 'bulkhead.lock'), '{')
     expect(await codeOf(install(installerFor(home), folderOf(home, packageFiles())))).toBe('LockInvalid')
     expect(readFileSync(join(home.globalRoot, 'bulkhead.lock'), 'utf8')).toBe('{')
   })
 
-  test('after a concurrent change', async () => {
+  test('refuses after a concurrent change', async () => {
     using home = new HomeFixture()
     const installer = installerFor(home)
     const plan = await installer.plan(folderOf(home, packageFiles()))

@@ -41,7 +41,7 @@ class ProjectFixture extends HomeFixture {
 const source = (home: HomeFixture, version = '1.0.0') => folderOf(home, packageFiles(version), `weather-${version}`)
 
 describe('a trusted project stays trusted', () => {
-  test('when a package is installed, updated and uninstalled', async () => {
+  test('a package may be installed, updated and uninstalled', async () => {
     using home = new ProjectFixture()
     await home.ledger.decide(home.workspace, 'trusted')
     await install(home.installer, source(home))
@@ -53,7 +53,7 @@ describe('a trusted project stays trusted', () => {
     expect(home.lines()).toBe(4)
   })
 
-  test('when one of its own folders is accepted in place', async () => {
+  test('one of its own folders may be accepted in place', async () => {
     using home = new ProjectFixture()
     await home.ledger.decide(home.workspace, 'trusted')
     await install(home.installer, home.ownAt)

@@ -37,7 +37,7 @@ describe('a tool with a locked name', () => {
     ['with another schema', { inputSchema: { ...readInput, additionalProperties: true } }, '/tools/0/inputSchema'],
     ['with more power', { requires: { fs: { read: ['**'] }, net: { hosts: ['evil.example'] } } }, '/tools/0/requires'],
     ['with files beyond the workspace', { requires: { fs: { read: ['{user-data}/**'] } } }, '/tools/0/requires'],
-  ])('%s', async (_, over, path) => {
+  ])('is accepted only if it is equal or narrower: %s', async (_, over, path) => {
     using home = new HomeFixture()
     home.extension(home.projectRoot, 'mine', manifestOf({ id: 'mine', tools: [{ ...readTool, ...over }] }))
     const { extensions, diagnostics } = await home.load({ bundled: bundledRead })

@@ -43,7 +43,7 @@ describe('a change is reported with its layer:', () => {
       'a skill of the project', 'project',
       (home) => void home.write(join(home.workspace, '.claude/skills/a/SKILL.md'), ''),
     ],
-  ])('%s', async (_, layer, change) => {
+  ])('the report names the layer of %s', async (_, layer, change) => {
     using home = new HomeFixture()
     const at = home.extension(home.globalRoot, 'weather')
     home.write(join(home.projectRoot, 'tools', 'readme'), '')
@@ -51,7 +51,7 @@ describe('a change is reported with its layer:', () => {
     expect(await watching.after(() => change(home, at))).toEqual([layer])
   })
 
-  test('a configured package', async () => {
+  test('the report names the layer of a configured package', async () => {
     using home = new HomeFixture()
     home.write(join(home.globalRoot, 'config.json'), { packages: ['weather'] })
     const main = home.write(join(home.globalRoot, 'node_modules/weather/index.js'), '')
@@ -59,7 +59,7 @@ describe('a change is reported with its layer:', () => {
     expect(await watching.after(() => appendFileSync(main, 'x'))).toEqual(['global'])
   })
 
-  test('a configured document', async () => {
+  test('the report names the layer of a configured document', async () => {
     using home = new HomeFixture()
     home.write(join(home.globalRoot, 'config.json'), {
       openapi: { shop: { document: 'apis/shop.json' }, none: { document: 'nowhere/none.json' } },
@@ -129,7 +129,7 @@ describe('watches a replaced folder:', () => {
     ['the folder of tools', ({ globalRoot }) => join(globalRoot, 'tools')],
     ['the whole layer', ({ globalRoot }) => globalRoot],
   ]
-  test.each(folders)('%s', async (_, folderOf) => {
+  test.each(folders)('watches the new folder in place of %s', async (_, folderOf) => {
     using home = new HomeFixture()
     const folder = folderOf(home)
     const file = home.write(join(home.globalRoot, 'tools/weather/dist/a.js'), '1')
@@ -152,7 +152,7 @@ describe('watches a replaced folder:', () => {
     expect(await watching.after(() => writeFileSync(join(at, 'index.js'), 'x'))).toEqual(['global'])
   })
 
-  test('the workspace', async () => {
+  test('watches the new workspace', async () => {
     using home = new HomeFixture()
     home.extension(home.projectRoot, 'weather')
     using watching = new Watching(home)

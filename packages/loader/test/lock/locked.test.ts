@@ -34,7 +34,7 @@ describe('an unsigned package', () => {
 
   test.each([
     ['require', 0, ['error']], ['warn', 1, ['warning']], ['off', 1, []],
-  ] as const)('by the policy %s', async (level, loaded, severities) => {
+  ] as const)('is treated as the policy %s says', async (level, loaded, severities) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     const report = await home.loadAsItIs({}, 'trusted', { policy: { lock: { global: level } } })
@@ -68,7 +68,7 @@ describe('refuses a package that differs from the accepted one', () => {
       (home: HomeFixture, at: string): string =>
         home.write(join(at, 'bulkhead.json'), withHost('a.example', 'c.example')),
     ],
-  ] as const)('%s', async (_, code, words, change) => {
+  ] as const)('refuses %s', async (_, code, words, change) => {
     using home = new HomeFixture()
     const at = home.extension(home.globalRoot, 'weather', withHost('a.example', 'b.example'))
     await acceptAll(home, home.globalRoot)

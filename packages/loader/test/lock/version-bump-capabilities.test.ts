@@ -110,9 +110,9 @@ describe('definitions and capabilities', () => {
           + 'were valid',
       ],
     ],
-  ])('%s', (_, before, after, lines) => expect(summary(before, after)).toEqual(lines))
+  ])('give the expected level for %s', (_, before, after, lines) => expect(summary(before, after)).toEqual(lines))
 
-  test('files', () => {
+  test('do not hide a change of files', () => {
     const files: [Over, Over] = [
       { 'index.js': 'a', 'bulkhead.json': 'a', 'package.json': '{"version":"1.0.0"}', 'old.js': '' },
       { 'index.js': 'b', 'bulkhead.json': 'b', 'package.json': '{"version":"1.0.1"}', 'new.js': '' },

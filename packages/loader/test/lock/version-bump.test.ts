@@ -90,13 +90,13 @@ describe('a narrower schema of the input is major, and a wider one minor:', () =
     ['a wider not', { not: { const: 'a' } }, { not: { enum: ['a', 'b'] } }, '/not'],
     ['then', { if: text, then: { maxLength: 2 } }, { if: text, then: { maxLength: 1 } }, '/then/maxLength'],
     ['else', { if: text }, { if: text, else: number }, '/else/type'],
-  ])('%s', (_, wide, narrow, at) => {
+  ])('narrowing is major and widening is minor: %s', (_, wide, narrow, at) => {
     expect(places(argument(wide), argument(narrow))).toContain(`major ${at}`)
     const widening = places(argument(narrow), argument(wide))
     expect(widening.find((place) => !place.startsWith('patch'))).toMatch(/^minor /)
   })
 
-  test('a definition that contains itself', () => {
+  test('narrowing a definition that contains itself is major', () => {
     const [wide, narrow] = [asRoot(node(number)), asRoot(node({ type: 'integer' }))]
     const major = '/inputSchema/$defs/node/properties/leaf/type'
     expect(compare(wide, narrow).changes).toMatchObject([{ level: 'major', path: major }])
@@ -122,7 +122,7 @@ describe('a schema that accepts the same needs a patch:', () => {
       { properties: { a: text }, unevaluatedProperties: false, title: 'New' }],
     ['a definition that contains itself', { contains: { $ref: '#' } }, { contains: { $ref: '#' }, title: 'New' }],
     ['names that are no keywords', text, { ...text, constructor: 1, toString: {} }],
-  ])('%s', (_, one, other) => {
+  ])('a patch is enough: %s', (_, one, other) => {
     expect(compare(argument(one), argument(other)).required).toBe('patch')
     expect(compare(argument(other), argument(one)).required).toBe('patch')
   })
@@ -154,7 +154,7 @@ describe('a change that may do both is major:', () => {
       { type: 'object', patternProperties: { '(?=a)': {} }, properties: { a: { type: 'string' } } }],
     ['a property under a pattern that cannot run', { type: 'object', properties: { a: {} } },
       { type: 'object', patternProperties: { '(?=a)': { type: 'string' } } }],
-  ])('%s', (_, one, other) => {
+  ])('the change is major: %s', (_, one, other) => {
     const { required, changes } = compare(argument(one), argument(other))
     expect(required).toBe('major')
     // A place that is reported as narrowed is not reported as widened too.
@@ -200,7 +200,7 @@ describe('arguments and results', () => {
     ['a result that is declared', {}, field(text), ['minor tool forecast /outputSchema is new']],
     ['a result that is no longer declared', field(text), {},
       ['major tool forecast /outputSchema was removed; results may have any form']],
-  ])('%s', (_, before, after, lines) => expect(summary(before, after)).toEqual(lines))
+  ])('give the expected level for %s', (_, before, after, lines) => expect(summary(before, after)).toEqual(lines))
 })
 
 describe('the version', () => {

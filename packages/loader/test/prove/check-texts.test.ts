@@ -22,7 +22,7 @@ describe('models see the same descriptions as people', () => {
     ['variation selectors that carry bytes', 'a\u{e0100}\u{e01ef}', 'a\\u{e0100}\\u{e01ef}'],
     ['blank letters', 'a\u2800\u3164b', 'a\\u{2800}\\u{3164}b'],
     ['variation selectors, which can carry hidden text', 'a\ufe00\ufe01', 'a\\u{fe00}\\u{fe01}'],
-  ])('%s', async (_, written, shown) => {
+  ])('models do not see %s', async (_, written, shown) => {
     const { tool, diagnostics, file } = await loadTool({ description: written, label: written })
     expect([tool?.description, tool?.label]).toEqual([shown, shown])
     expect(diagnostics).toMatchObject([
@@ -65,7 +65,7 @@ describe('refuses names and values with invisible characters', () => {
     ['an example', { examples: [{ 'k\u00ad': 1 }] }, '/examples/0/k\u00ad'],
     ['a pattern', { properties: { a: { type: 'string', pattern: '\u200d' } } }, '/properties/a/pattern'],
     ['a keyword', { 'x\u200b': 1 }, '/x\u200b'],
-  ])('%s', async (_, schema, path) => {
+  ])('is refused in %s', async (_, schema, path) => {
     const { manifest, diagnostics } = await loadTool({ inputSchema: { type: 'object', ...schema } })
     expect(manifest).toBeUndefined()
     expect(diagnostics[0]).toMatchObject({

@@ -31,7 +31,8 @@ describe('the narrowest setting applies', () => {
       'an id over all others', { identities: { 'acme-weather': { issuer: 'id' }, 'acme-*': { issuer: 'prefix' } } },
       { pin: { issuer: 'id' } },
     ],
-  ] as const)('%s', (_, policy, expected) => expect(policyOf(policy as ConfigFile['policy'])).toMatchObject(expected))
+  ] as const)('the applied setting is the narrowest: %s', (_, policy, expected) =>
+    expect(policyOf(policy as ConfigFile['policy'])).toMatchObject(expected))
 
   test('takes the scope from the installed package, not from a similar name', () => {
     expect(policyOf({ scopes }, 'weather', 'npm:@evil/weather@1.0.0')).toMatchObject({
@@ -75,7 +76,7 @@ describe('a narrower key of a project does not undo a policy of the user:', () =
       { identities: { 'acme-weather': { issuer: 'project' } } },
       { pin: { issuer: 'user' } },
     ],
-  ])('%s', (_, user, project, expected) => {
+  ])('the policy of the user applies to %s', (_, user, project, expected) => {
     expect(bound(user, project)).toMatchObject(expected)
     expect(bound(undefined, project)).not.toMatchObject(expected)
   })

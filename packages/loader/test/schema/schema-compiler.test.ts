@@ -77,14 +77,14 @@ describe('compiles', () => {
       { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }], dependencies: { a: ['b'] } },
     ],
     ['an id inside', { properties: { a: { $id: 'urn:x', type: 'string' }, b: { $ref: 'urn:x' } } }],
-  ])('%s', (_, schema) => {
+  ])('compiles and checks %s', (_, schema) => {
     expect(compiler.compile(schema as never)).toMatchObject({ ok: true })
     expect(compiler.inspect(schema as never)).toMatchObject({ ok: true })
   })
 })
 
 describe('schemas do not affect each other', () => {
-  test('when two have the same id', () => {
+  test('two schemas may have the same id', () => {
     const text = { $id: 'https://example.com/same', type: 'object', properties: { a: { type: 'string' } } }
     const number = { $id: 'https://example.com/same', type: 'object', properties: { a: { type: 'number' } } }
     expect(faultOf(text, { a: 'x' })).toBeUndefined()
@@ -92,14 +92,14 @@ describe('schemas do not affect each other', () => {
     expect(faultOf(text, { a: 'x' })).toBeUndefined()
   })
 
-  test('when each refers to itself', () => {
+  test('each schema may refer to itself', () => {
     const tree = (type: string) =>
       ({ type: 'object', additionalProperties: false, properties: { value: { type }, next: { $ref: '#' } } })
     expect(faultOf(tree('string'), { next: { next: { value: 'x' } } })).toBeUndefined()
     expect(faultOf(tree('number'), { next: { next: { value: 'x' } } })).toMatchObject({ path: '/next/next/value' })
   })
 
-  test('when they have different patterns', () => {
+  test('each schema keeps its own patterns', () => {
     const schema = {
       type: 'object', properties: { a: { type: 'string', pattern: '^a+$' }, b: { type: 'string', pattern: '^b+$' } },
     }

@@ -80,7 +80,7 @@ describe('a package with a signed integrity file', () => {
 })
 
 describe('refuses a signature', () => {
-  test.each(['index.js', 'bulkhead.json'])('after a change of %s, because of the integrity file', async (file) => {
+  test.each(['index.js', 'bulkhead.json'])('is refused after a change of %s by the integrity file', async (file) => {
     using home = new HomeFixture()
     home.write(join(weather.install(home, bundle), file), `${weather.files[file]} `)
     const { extensions, diagnostics } = await load(home)
@@ -88,7 +88,7 @@ describe('refuses a signature', () => {
     expect(diagnostics).toMatchObject([{ stage: 'integrity', code: 'IntegrityFailed' }])
   })
 
-  test('after a change of white space in the integrity file', async () => {
+  test('is refused after a change of white space in the integrity file', async () => {
     using home = new HomeFixture()
     const location = weather.install(home, bundle)
     home.write(join(location, 'bulkhead.integrity.json'), `${weather.integrityFile}\n`)
@@ -98,7 +98,7 @@ describe('refuses a signature', () => {
     expect(place).toBe(join(location, 'bulkhead.sigstore.json'))
   })
 
-  test.each(['another package', 'another version'])('of %s', async (which) => {
+  test.each(['another package', 'another version'])('is refused if it is that of %s', async (which) => {
     using home = new HomeFixture()
     const other = which === 'another package' ? new PackageFixture('storms') : new PackageFixture('weather', '1.3.0')
     weather.install(home, await sigstore.sign(other.integrityFile))
@@ -107,7 +107,7 @@ describe('refuses a signature', () => {
     expect((await refusal(home)).message).toMatch(/provenance of another file/)
   })
 
-  test('without an integrity file', async () => {
+  test('is refused without an integrity file', async () => {
     using home = new HomeFixture()
     rmSync(join(weather.install(home, bundle), 'bulkhead.integrity.json'))
     expect((await refusal(home)).message).toMatch(/exists without bulkhead\.integrity\.json/)

@@ -63,7 +63,7 @@ describe('a signer matches a pin', () => {
     [{ ref: 'refs/tags/v1.4.0' }, signer], [{ ref: 'refs/tags/v*' }, signer], [{ ref: 'refs/tags/*' }, signer],
     [{ ref: 'refs/**' }, signer],
     [{ issuer: 'https://issuer.example', workflow: 'ada@acme.example' }, person],
-  ])('%j', (pin, who) => expect(findPinFault(pin, who)).toBeUndefined())
+  ])('the pin %j matches', (pin, who) => expect(findPinFault(pin, who)).toBeUndefined())
 })
 
 describe('a signer does not match a pin', () => {
@@ -77,7 +77,7 @@ describe('a signer does not match a pin', () => {
     [{ ref: 'refs/heads/**' }, signer],
     [{ ref: '' }, signer], [{ repository: signer.repository!, ref: 'refs/heads/main' }, signer],
     [{ repository: 'https://git.example/a/b' }, person], [{ ref: '**' }, person], [{ workflow: 'ada@acme' }, person],
-  ])('%j', (pin, who) => expect(findPinFault(pin, who)).toBeTypeOf('string'))
+  ])('the pin %j does not match', (pin, who) => expect(findPinFault(pin, who)).toBeTypeOf('string'))
 })
 
 test('escapes invisible characters in a name', () => {

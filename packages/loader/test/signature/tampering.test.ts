@@ -153,7 +153,7 @@ describe.each(['signature', 'statement'])('a bundle with a %s', (kind) => {
   })
 })
 
-describe('for any content of the file', () => {
+describe('whatever the content of the file is', () => {
   test.each([
     ['', /not JSON|JSON/], ['{', /JSON/], ['{"mediaType":"a","mediaType":"b"}', /has a duplicate key/],
     ['[]', /not a sigstore bundle/], ['null', /not a sigstore bundle/], ['{}', /not a sigstore bundle/],

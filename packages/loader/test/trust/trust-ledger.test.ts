@@ -97,7 +97,7 @@ describe('a changed project needs a new decision', () => {
     ['a link', (home) => symlinkSync('/etc/passwd', join(home.extensionAt, 'passwd'))],
   ]
 
-  test.each(changes)('%s', async (_, change) => {
+  test.each(changes)('a new decision is needed after this change: %s', async (_, change) => {
     using home = new TrustFixture()
     const { digest } = await home.ledger.decide(home.workspace, 'trusted')
     change(home)
@@ -113,7 +113,7 @@ describe('a changed project needs a new decision', () => {
     expect(await home.status()).toMatchObject({ kind: 'trusted' })
   })
 
-  test('an API document', async () => {
+  test('a new decision is needed when an API document changes', async () => {
     using home = new TrustFixture()
     home.write(home.configAt, { openapi: { shop: { document: 'apis/shop.json' }, none: { document: 'none.json' } } })
     const at = home.write(join(home.workspace, 'apis/shop.json'), '{}')

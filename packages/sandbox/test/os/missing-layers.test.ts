@@ -52,11 +52,11 @@ describe('a missing layer is reported once, with what replaces it', () => {
     ['all', none, 'Third-party tools run without bubblewrap (it is not installed), a seccomp filter, resource limits '
       + '(it is not installed). Nothing replaces bubblewrap: neither the launcher (it is not installed) nor setpriv '
       + '(it is not installed) works.'],
-  ])('%s', (_, layers, message) => {
+  ])('the report is complete where the layer that is missing is %s', (_, layers, message) => {
     expect(reported(layers)).toEqual(message === undefined ? [] : [message])
   })
 
-  it('unless all layers are switched off', () => {
+  it('nothing is reported when all layers are switched off', () => {
     expect(reported(none, 'off')).toEqual([])
   })
 })

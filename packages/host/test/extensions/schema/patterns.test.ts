@@ -80,7 +80,7 @@ describe('a pattern that cannot be enforced costs no tool:', () => {
       $defs: { b: { $id: 'b', $dynamicAnchor: 'x', properties: { c: { not: { $dynamicRef: '#x' } } } } },
       properties: { b: { $ref: 'b' } },
     }, { b: { c: 'A' } }],
-  ])('%s', (_, schema, value) => {
+  ])('the tool is offered with a pattern %s', (_, schema, value) => {
     expect(accepts(schema, value)).toBe(true)
   })
 

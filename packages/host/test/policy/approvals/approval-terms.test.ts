@@ -77,7 +77,7 @@ describe('approvals for a project are off until they are enabled', () => {
     ['unless a project forbids it', [on, layer('project', { project: false })], 'session'],
     ['unless the machine forbids it', [on, layer('machine', { project: false })], 'session'],
     ['unless the embedder does', [on, layer('embedder', { project: false })], 'session'],
-  ])('%s', async (_, layers, scope) => {
+  ])('the answer has the expected scope: %s', async (_, layers, scope) => {
     expect(await answered(layers)).toEqual([scope])
   })
 

@@ -108,15 +108,16 @@ describe('a pattern covers only the command it matches', () => {
     expect(readdirSync(workspace)).toEqual(['sub'])
   }
 
-  it('in an allow list', async () => expectRefused(await open({ mode: 'allowlist', allowlist: ['bash:npm run *'] })))
-  it('in a rule', async () => {
+  it('an allow list matches only its command', async () =>
+    expectRefused(await open({ mode: 'allowlist', allowlist: ['bash:npm run *'] })))
+  it('a rule matches only its command', async () => {
     const rules: readonly Rule[] = [
       { permission: 'bash', pattern: '*', action: 'deny' },
       { permission: 'bash', pattern: 'npm run *', action: 'allow' },
     ]
     await expectRefused(await open({}, { mode: 'yolo', rules }), 'RuleDenied')
   })
-  it('in an earlier approval', async () => {
+  it('an earlier approval matches only its command', async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
     // It runs, and npm takes long to start.

@@ -100,7 +100,7 @@ describe('plain commands run without a shell', () => {
     ['quoted shell syntax', "echo '$(id)' '; ls' '`id`' '>' x", { stdout: '$(id) ; ls `id` > x\n' }],
     ['a fallback for a missing program', 'no-such-program || echo fallback', { stdout: 'fallback\n', exit_code: 0 }],
     ['a missing program', 'no-such-program', { exit_code: 127, stderr: expect.stringContaining('no-such-program') }],
-  ])('%s', async (_, command, result) => {
+  ])('no shell runs for %s', async (_, command, result) => {
     expect(await bash(command)).toMatchObject(result)
   })
 
@@ -174,7 +174,7 @@ describe('commands that need a shell run in one', () => {
     ['substitutions', 'echo "$(echo inner)"', 'inner\n'],
     ['loops', 'for i in 1 2 3; do echo $i; done', '1\n2\n3\n'],
     ['braces', 'echo {a,b}', 'a b\n'],
-  ])('%s', async (_, command, stdout) => {
+  ])('a shell runs for %s', async (_, command, stdout) => {
     expect(await bash(command)).toMatchObject({ stdout, exit_code: 0 })
   })
 
@@ -211,7 +211,8 @@ describe('refuses', () => {
     ['a working directory outside', 'ls', 'CapabilityDenied', /outside/, { cwd: '..' }],
     ['a link out of the workspace', 'cat link', 'CapabilityDenied', /outside/],
     ['a file in a linked folder', 'head up/secret', 'CapabilityDenied', /outside/],
-  ] as readonly [string, string, string, RegExp, JsonObject?][])('%s', async (_, command, code, message, more = {}) => {
+  ] as readonly [string, string, string, RegExp, JsonObject?][])(
+    'does not run %s', async (_, command, code, message, more = {}) => {
     if (!existsSync(join(workspace, 'up'))) {
       symlinkSync(join(root, 'secret'), join(workspace, 'link'))
       symlinkSync(root, join(workspace, 'up'))

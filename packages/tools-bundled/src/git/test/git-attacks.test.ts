@@ -112,7 +112,7 @@ describe('a program that a repository names does not run', () => {
         ['status'], { action: 'status' },
       ],
     ]),
-  )('%s', async (_, prepare, command, call) => {
+  )('does not run through %s', async (_, prepare, command, call) => {
     prepare()
     rmSync(marker, { force: true })
     const copy = join(root, `copy${made}`)
@@ -145,7 +145,7 @@ describe('a program that a repository names does not run', () => {
       { action: 'add', paths: ['.'] }, { action: 'add', paths: ['new.txt'] }, { action: 'commit', message: 'm' },
       { action: 'branch', name: 'other', switch: true }, { action: 'show' }, { action: 'log', paths: ['sub'] },
     ]),
-  )('nor one that a submodule names: %j', async (call) => {
+  )('does not run if a submodule names it: %j', async (call) => {
     withSubmodule()
     if (call['action'] === 'commit') plain('add', 'new.txt')
     rmSync(marker, { force: true })
@@ -154,7 +154,7 @@ describe('a program that a repository names does not run', () => {
     if (call['action'] === 'add') expect(gitIn(workspace, 'diff', '--cached', '--name-only')).toContain('new.txt')
   })
 
-  it('nor one that an embedded repository names', async () => {
+  it('does not run if an embedded repository names it', async () => {
     withSubmodule()
     gitIn(workspace, 'rm', '-q', '--cached', 'sub')
     rmSync(marker, { force: true })
@@ -273,12 +273,12 @@ describe('a repository cannot lead out of the workspace', () => {
         'repository',
       ],
     ]),
-  )('by %s', async (_, prepare, call, code, message) => {
+  )('nothing outside is read by %s', async (_, prepare, call, code, message) => {
     prepare()
     await expect(unwalled(call)).rejects.toMatchObject({ code, message: expect.stringContaining(message) as string })
   })
 
-  it('by paths that make git compare other files', async () => {
+  it('git does not compare other files, whatever the paths are', async () => {
     for (const paths of [['../outside/secret.txt', 'a.txt'], [join(outside, 'secret.txt'), 'a.txt']]) {
       await expect(unwalled({ action: 'diff', paths })).rejects.toMatchObject({ code: 'InputInvalid' })
     }

@@ -14,7 +14,7 @@ describe('fileKind() detects', () => {
     ['UTF-16BE', '\xfe\xff\0a', { kind: 'utf16', encoding: 'utf-16be' }],
     ['UTF-32', '\xff\xfe\0\0a\0\0\0', { kind: 'binary' }],
     ['an incomplete signature', '\x89PN', { kind: 'text' }],
-  ])('%s', (_, text, kind) => {
+  ])('detects %s', (_, text, kind) => {
     expect(fileKind(Uint8Array.from(text, (char) => char.charCodeAt(0)))).toEqual(kind)
   })
 })

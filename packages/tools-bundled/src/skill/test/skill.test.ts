@@ -124,7 +124,7 @@ describe('readSkillHead()', () => {
     ['---\nname: other\ndescription: x\n---\n', 'misnamed', /its folder, misnamed/], ['---\nname: a', 'a', /begin/],
     ['no head', 'a', /begin/], [`---\nname: ${'a'.repeat(65)}\n---`, 'a', /name/],
     ['---\nname: Bad_Name\ndescription: x\n---', 'Bad_Name', /name/],
-  ])('%j', async (text, folder, expected) => {
+  ])('reads the head of %j', async (text, folder, expected) => {
     const head = await readSkillHead(text, folder)
     if (expected instanceof RegExp) expect(head).toMatch(expected)
     else expect(head).toEqual(expected)

@@ -204,7 +204,7 @@ it('runs go', { ...runsIf(has('go', 'version'), 'needs go'), ...ONLY_IN_SOAK }, 
 })
 
 describe('errors name the cure', () => {
-  it('for a runner that is not installed', async () => {
+  it('an error says that the runner is not installed', async () => {
     put('none/package.json', '{"devDependencies":{"vitest":"*"}}')
     expect(await tool.refusal({ path: 'none' })).toMatchObject({
       code: 'NotFound', message: expect.stringContaining('npm install --save-dev vitest') as string,
@@ -217,7 +217,7 @@ describe('errors name the cure', () => {
     await bare.close()
   })
 
-  it('for a project that is not recognized, or has several runners', async () => {
+  it('an error says that a project is not recognized, or has several runners', async () => {
     put('odd/readme.txt', '')
     expect(await tool.refusal({ path: 'odd' })).toMatchObject({
       code: 'NotFound', message: expect.stringContaining('Pass "runner"') as string,
@@ -235,7 +235,7 @@ describe('errors name the cure', () => {
     expect(await tool.refusal({ path: 'odd', filter: '--watch' })).toMatchObject({ code: 'InputInvalid' })
   })
 
-  it('for a folder without tests', async () => {
+  it('an error says that a folder has no tests', async () => {
     put('empty/package.json', '{"scripts":{"test":"node --test"}}')
     expect(await tool.refusal({ path: 'empty' })).toMatchObject({
       code: 'NotFound', message: 'node found no tests in "empty". Check "path" and "filter".',

@@ -75,7 +75,7 @@ describe('a repository that leads out of the workspace shows nothing of it', WAL
       'git remote -v', 'other-config", which is outside the workspace',
     ],
     ['core.worktree', () => configure(here, 'core.worktree', outside), 'git diff', 'is not inside the workspace'],
-  ])('by %s', async (_, prepare, command, message) => {
+  ])('nothing is shown by %s', async (_, prepare, command, message) => {
     prepare()
     await expect(unwalledTool(here).call({ action: 'status' })).rejects.toMatchObject({
       message: expect.stringContaining(message) as string,
