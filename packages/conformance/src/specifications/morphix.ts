@@ -98,11 +98,13 @@ export const MORPHIX: readonly SpecifiedRequirement[] = [
   ...section('Hooks', [
     holds('S2-37', 'on_after_tool has the result, the duration and the attempt.',
       PERMISSIONS, 'on_before_tool fires only for calls that passed every check, on_after_tool after success'),
-    holds('S2-38', 'on_tool_error has the error and the attempt.', 'host/calls/hooks/order', 'failure by an exception'),
+    holds('S2-38', 'on_tool_error has the error and the attempt.',
+      'host/calls/hooks/order', 'an exception calls onToolError'),
     holds('S2-39', 'on_permission_denied has tool, role and workspace.',
       PERMISSIONS,
       'a call that fails the permission check reaches on_permission_denied, with tool, role and workspace'),
-    holds('S2-40', 'A spent budget and disabled tools have hooks.', 'host/calls/hooks/order', 'exhausted budget'),
+    holds('S2-40', 'A spent budget and disabled tools have hooks.',
+      'host/calls/hooks/order', 'an exhausted budget calls its hook'),
     holds('S2-41', 'Hooks can be registered once for all sessions.', CALLS, 'hooks of the host run for every session'),
   ]),
   ...section('Wrapper', [

@@ -117,7 +117,7 @@ test.each<[string, Case, string, number]>([
     'output',
     0,
   ],
-])('%s', async (_, setup, verdict, questions) => {
+])('the verdict and the number of questions are as expected: %s', async (_, setup, verdict, questions) => {
   const result = await decide(setup, 'once')
   expect(result.verdict).toBe(verdict)
   expect(result.asked).toHaveLength(questions)

@@ -15,7 +15,7 @@ test.each([
   ['no text of three parts', 'packages-and-versions.of-something.else', 'packages-and-versions.of-something.else'],
   ['a private key, also one that was cut', '-----BEGIN RSA PRIVATE KEY-----\nMIIE', '[redacted]'],
   ['ordinary text', 'git status --short', 'git status --short'],
-])('%s', (_, text, kept) => {
+])('the redacted text is as expected: %s', (_, text, kept) => {
   expect(redaction.text(text)).toBe(kept)
   for (let time = 0; time < 3; time++) expect(redaction.repeated(text)).toBe(kept)
 })

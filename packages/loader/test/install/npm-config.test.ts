@@ -84,7 +84,7 @@ describe('credentials', () => {
     ['another host', 'https://a.example', ['//b.example/:_authToken=x', '//a.example:8443/:_authToken=x'], undefined],
     ['a path beside', 'https://a.example/npm', ['//a.example/np/:_auth=x', '//a.example/npm/own/:_auth=x'], undefined],
     ['no host', 'https://a.example', ['_authToken=x', '_auth=x'], undefined],
-  ])('%s', async (_, registry, lines, header, below) => {
+  ])('are sent as npm sends them: %s', async (_, registry, lines, header, below) => {
     expect(await authorization(registry, ...lines)).toEqual(header === undefined ? undefined : { header, below })
   })
 

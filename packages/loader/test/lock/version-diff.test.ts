@@ -58,7 +58,7 @@ describe('a capability diff reports', () => {
       powers({ constructor: { net: { hosts: ['a.example'] } } } as unknown as Record<string, RequirementSet>), true,
       'adds net: a.example',
     ],
-  ])('%s', (_, before, after, widens, words) => expect(compare(before, after)).toEqual([widens, words]))
+  ])('reports %s', (_, before, after, widens, words) => expect(compare(before, after)).toEqual([widens, words]))
 })
 
 const of = (...tools: Record<string, unknown>[]) =>

@@ -43,7 +43,7 @@ describe('accepts', () => {
       'a module that is nested too deep for the parser',
       { 'index.js': `export default ${'['.repeat(100_000)}${']'.repeat(100_000)}` },
     ],
-  ])('%s', async (_, files) => {
+  ])('accepts %s', async (_, files) => {
     await expect(parse(files)).resolves.toBeUndefined()
   })
 })
@@ -95,7 +95,7 @@ describe('refuses', () => {
       'a file URL', { 'index.js': 'import "file:///etc/passwd"' }, 'ModuleNotFound',
       'index.js imports "file:///etc/passwd",',
     ],
-  ])('%s', async (_, files, code, begins) => {
+  ])('refuses %s', async (_, files, code, begins) => {
     await expect(parse(files)).rejects.toMatchObject({ code, message: expect.stringContaining(begins) })
   })
 

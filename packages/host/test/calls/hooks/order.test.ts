@@ -61,14 +61,14 @@ async function recorded(
 
 const DECIDED = ['Proposed', 'watchdog', 'guard pre', 'Decided']
 
-test('success', async () => {
+test('a success calls the hooks in order', async () => {
   expect(await recorded({})).toEqual([
     ...DECIDED, 'beforeToolExecution',
     'Started 1', 'onBeforeTool 1', '· runs', 'guard post', 'onAfterTool 1', 'Succeeded', 'afterToolExecution',
   ])
 })
 
-test('update', async () => {
+test('an update calls its hooks in order', async () => {
   const execute: ToolSketch['execute'] = (_, { update, progress }) => { update(1); progress('half'); return 2 }
   expect(await recorded({ execute })).toEqual([
     ...DECIDED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1',
@@ -77,19 +77,19 @@ test('update', async () => {
   ])
 })
 
-test('failure by an exception', async () => {
+test('an exception calls onToolError', async () => {
   expect(await recorded({ mode: 'local', execute: () => { throw new Error('wrong') } })).toEqual([
     ...DECIDED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1', 'onToolError 1', 'Failed', 'afterToolExecution',
   ])
 })
 
-test('failure that the tool reports', async () => {
+test('a failure that the tool reports does not call onToolError', async () => {
   expect(await recorded({ execute: () => ({ success: false, error: 'wrong' }) })).toEqual([
     ...DECIDED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1', 'guard post', 'Failed', 'afterToolExecution',
   ])
 })
 
-test('retry', async () => {
+test('a retry calls the hooks of each attempt', async () => {
   let busy = 2
   const execute = () => {
     if (busy-- > 0) throw Object.assign(new Error('busy'), { code: 'ResourceBusy' })
@@ -101,13 +101,13 @@ test('retry', async () => {
   ])
 })
 
-test('veto of a before-hook', async () => {
+test('a veto of a before-hook cancels the call', async () => {
   expect(await recorded({}, { hooks: { beforeToolExecution: () => false } })).toEqual([
     ...DECIDED, 'beforeToolExecution', 'Cancelled',
   ])
 })
 
-test('veto of an update', async () => {
+test('a veto of an update stops that update only', async () => {
   const execute: ToolSketch['execute'] = (_, { update }) => { update(1); return 2 }
   expect(await recorded({ execute }, { hooks: { beforeToolExecutionUpdate: () => false } })).toEqual([
     ...DECIDED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1', 'beforeToolExecutionUpdate',
@@ -115,16 +115,16 @@ test('veto of an update', async () => {
   ])
 })
 
-test('skip by steering', async () => {
+test('a call skipped by steering calls no hooks', async () => {
   expect(await recorded({}, {}, 'skip')).toEqual([...DECIDED, 'Started 0', 'Cancelled'])
 })
 
-test('denial', async () => {
+test('a denial calls onPermissionDenied', async () => {
   const denied = await recorded({}, { watchdog: () => ({ action: 'deny', reason: 'no' }) })
   expect(denied).toEqual(['Proposed', 'Decided', 'onPermissionDenied 0', 'Cancelled'])
 })
 
-test('change of the arguments: every policy is asked again', async () => {
+test('after a change of the arguments every policy is asked again', async () => {
   const tidy = ({ args }: { args: object }) =>
     ({ action: 'change', arguments: { ...args, tidy: true }, reason: 'tidier' }) as const
   expect((await recorded({}, { guards: [tidy] })).slice(0, 5)).toEqual([
@@ -132,10 +132,10 @@ test('change of the arguments: every policy is asked again', async () => {
   ])
 })
 
-test('exhausted budget', async () => {
+test('an exhausted budget calls its hook', async () => {
   expect(await recorded({}, { budget: { calls: 0 } })).toEqual([...DECIDED, 'onTokenBudgetExceeded 0', 'Cancelled'])
 })
 
-test('tools switched off', async () => {
+test('tools that are switched off call their hook', async () => {
   expect(await recorded({}, {}, 'call', { toolsEnabled: false })).toEqual(['onToolsDisabled 0', 'Cancelled'])
 })

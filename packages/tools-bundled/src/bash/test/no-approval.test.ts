@@ -88,7 +88,7 @@ const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output
 
 describe('in mode ask, read-only commands inside the workspace run without approval', needs('bubblewrap'), () => {
   // Every other one. `pnpm soak` runs all of them.
-  it.each(READ_ONLY.filter((_, at) => at % thoroughly(2, 1) === 0))('%s', async (command, result) => {
+  it.each(READ_ONLY.filter((_, at) => at % thoroughly(2, 1) === 0))('%s runs unasked', async (command, result) => {
     const outcome = await bash(command)
     expect([codeOf(outcome), asked]).toEqual(['output', []])
     expect(outcome).toMatchObject({ data: result })

@@ -15,7 +15,7 @@ const NEEDS_MORE: ReadonlySet<string> = new Set([
 ])
 
 describe('a line that seems to only read inside the workspace runs unasked behind the look wall', () => {
-  it('of ordinary lines, at least 95%', () => {
+  it('at least 95% of ordinary lines run unasked', () => {
     const lines = readFileSync(join(import.meta.dirname, '../corpus/ordinary-commands.txt'), 'utf8')
       .split('\n')
       .filter((line) => line !== '')
@@ -36,7 +36,7 @@ describe('a line that seems to only read inside the workspace runs unasked behin
     'ls | xargs -I{} grep x {}', 'ls & ls', 'while read -r a b; do echo "$a"; done < f', 'cd src && git status',
     'cat <(ls)', 'rustc --version', 'make -n', 'pip list', 'case a in a) ls;; esac', 'f() { cat a; }; cat b',
     'echo $((1 + 2))', 'cat /home/dev/project/a', 'git diff main..HEAD -- src/../a',
-  ])('%s', (command) => {
+  ])('%s runs unasked', (command) => {
     expect(isUnasked(command)).toBe(true)
   })
 })
@@ -54,7 +54,7 @@ describe('what obviously writes, or needs more than the wall shows, asks', () =>
     'echo $((TOKEN))', 'export', 'set', 'declare -p', 'cat ../x', 'cat /etc/passwd', 'ls ~', 'cat "$HOME/.ssh/id_rsa"',
     'cat < ../x', 'for f in ../*; do cat "$f"; done', '[[ -f ../x ]]', 'grep x --file=/etc/passwd', 'git -C .. status',
     'cd .. && ls', 'ps aux', 'curl https://example.org', 'eval ls', 'x=ls; $x', 'PATH=. ls', 'alias a=b', 'nonsense',
-  ])('%s', (command) => {
+  ])('%s asks', (command) => {
     expect(isUnasked(command)).toBe(false)
   })
 })

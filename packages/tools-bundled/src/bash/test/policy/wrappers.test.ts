@@ -24,7 +24,7 @@ describe('innermost() removes wrappers that only change how a command runs', () 
     ['env NO_COLOR=1 LC_ALL=C ls', 'ls'],
     ['env timeout 5 nice nohup ls', 'ls'],
     ["'time' -p ls", 'ls'],
-  ])('%s', (text, inner) => {
+  ])('removes those of %s', (text, inner) => {
     expect(commandText(innermost(wordsOf(text)))).toBe(inner)
   })
 
@@ -71,7 +71,7 @@ describe('unwrap() finds the commands that a program runs', () => {
     ['flock lock rm x', ['rm x'], []],
     ['chroot . rm x', ['rm x'], []],
     ['strace -f -o out rm x', ['rm x'], []],
-  ])('%s', (text, inner, scripts) => {
+  ])('finds those of %s', (text, inner, scripts) => {
     const wrapped = unwrap(wordsOf(text))!
     expect(wrapped.inner.map(({ words }) => commandText(words))).toEqual(inner)
     expect(wrapped.scripts).toEqual(scripts)
