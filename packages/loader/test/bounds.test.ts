@@ -7,6 +7,7 @@ import type { ExtensionModule, Manifest } from '@bulkhead/contract'
 import { manifestSchema } from '@bulkhead/contract/validation'
 import { PoolError, WorkPool } from '@bulkhead/kit/pool'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { readIndexFile } from '../src/cache/package-index.ts'
 import { validateConfig } from '../src/config/config-file.ts'
 import { compareIntegrity } from '../src/files/integrity.ts'
@@ -223,7 +224,7 @@ test('the schemas of a server have only so many subschemas together', async () =
   expect((await connect(6)).join()).toContain('more than 6 subschemas together')
 })
 
-test('verdicts on 4,096 schemas are kept', async () => {
+test('verdicts on 4,096 schemas are kept', ONLY_IN_SOAK, async () => {
   const checker = new WorkerSchemaChecker(LOADER_LIMITS)
   const inspect = (number: number) => checker.inspect({ title: `${number}` }, false)
   const all = Array.from({ length: 4_097 }, (_, index) => inspect(index))

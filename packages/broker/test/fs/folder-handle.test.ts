@@ -3,6 +3,7 @@ import { linkSync } from 'node:fs'
 import { open, rename, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { FileScope } from '../../src/fs/file-scope.ts'
 import { openByDescriptor, openByPath, type FolderHandle } from '../../src/fs/disk.ts'
 import { listFolder, readFile, statFile } from '../../src/fs/read-file.ts'
@@ -102,7 +103,7 @@ describe('a folder held by path', () => {
   })
 })
 
-it('a folder of more than 10,000 entries is not listed', async () => {
+it('a folder of more than 10,000 entries is not listed', ONLY_IN_SOAK, async () => {
   const { docs } = await setUp()
   const scope = new FileScope('fs.read', [docs], docs)
   for (let index = 1; index < 10_000; index++) linkSync(join(docs, 'a.txt'), join(docs, `f${index}`))

@@ -4,6 +4,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import type { FileReplacement, Power } from '@bulkhead/contract'
 import { Copies } from '../../src/fs/snapshot/copies.ts'
 import { withSameFile } from '../../src/fs/snapshot/same-file.ts'
@@ -142,7 +143,7 @@ it('records 20,000 files, and not one more', async () => {
   await expect(take()).rejects.toThrow('the folders have more than 20,000 files')
 })
 
-it('records 20,000 folders, and not one more', async () => {
+it('records 20,000 folders, and not one more', ONLY_IN_SOAK, async () => {
   const { at, why } = await setUp()
   for (let index = 0; index < 20_001; index++) mkdirSync(at(`d${index}`))
   expect(await why()).toBe('the folders have more than 20,000 folders')

@@ -36,20 +36,27 @@ function copyWorkspace(): string {
 
 const packageOf = (file: string): string => file.split('/').slice(0, file.startsWith('bench/') ? 1 : 2).join('/')
 
+type Tried = Pick<Mutant, 'test' | 'inSoak'>
+
 const unchanged = new Map<string, Promise<string>>()
 
 /** The output of a test that fails without any change, otherwise nothing. */
-const faultOf = (copy: string, test: string): Promise<string> => unchanged.getOrInsertComputed(test, async () => {
-  const { code, output } = await runTest(copy, test)
+const faultOf = (copy: string, tried: Tried): Promise<string> => unchanged.getOrInsertComputed(tried.test, async () => {
+  const { code, output } = await runTest(copy, tried)
   return code === 0 ? '' : output.slice(-2_000)
 })
 
 /** The exit code of vitest, and what it printed. */
-async function runTest(copy: string, test: string): Promise<{ readonly code: number | null; readonly output: string }> {
+async function runTest(
+  copy: string, { test, inSoak }: Tried,
+): Promise<{ readonly code: number | null; readonly output: string }> {
   const folder = packageOf(test)
   const vitest = spawn(
     join(ROOT, 'node_modules/.bin/vitest'),
-    ['run', '--config', '../../vitest.shared.ts', '--retry', '0', '--bail', '1', test.slice(folder.length + 1)],
+    [
+      'run', '--config', '../../vitest.shared.ts', '--retry', '0', '--bail', '1', ...(inSoak ? ['--mode', 'soak'] : []),
+      test.slice(folder.length + 1),
+    ],
     { cwd: join(copy, folder), stdio: ['ignore', 'pipe', 'pipe'], timeout: HANGS_MS, killSignal: 'SIGKILL' },
   )
   let output = ''
@@ -58,7 +65,7 @@ async function runTest(copy: string, test: string): Promise<{ readonly code: num
 }
 
 async function tryMutant(mutant: Mutant, copy: string): Promise<void> {
-  const fault = await faultOf(copy, mutant.test)
+  const fault = await faultOf(copy, mutant)
   if (fault !== '') {
     survivors.push(`${mutant.what}: ${mutant.test} fails without a mutant:\n${fault}`)
     return
@@ -67,7 +74,7 @@ async function tryMutant(mutant: Mutant, copy: string): Promise<void> {
   const original = readFileSync(path, 'utf8')
   const { text, line } = applied(mutant, copy)
   writeFileSync(path, text)
-  const { code, output } = await runTest(copy, mutant.test)
+  const { code, output } = await runTest(copy, mutant)
   writeFileSync(path, original)
   // Any other failure would count as a killed mutant: a file that does not exist, or a mutant that cannot be parsed.
   const killed = code !== 0 && /Tests .*[1-9]\d* failed/.test(stripVTControlCharacters(output))

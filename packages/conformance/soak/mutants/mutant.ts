@@ -11,6 +11,8 @@ export interface Mutant {
   readonly to: string
   /** The test file of the same or another package that must fail. */
   readonly test: string
+  /** Set if the test runs in `pnpm soak` only. */
+  readonly inSoak?: true
 }
 
 /** The source with the change, and the line where it stands. Throws if the text does not stand there once. */

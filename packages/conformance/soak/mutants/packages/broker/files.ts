@@ -70,6 +70,7 @@ export const BROKER_FILES: readonly Mutant[] = [
     from: 'most = MAX_ENTRIES',
     to: 'most = Infinity',
     test: 'packages/broker/test/fs/folder-handle.test.ts',
+    inSoak: true,
   },
   {
     what: 'SLOW_READ_MS: after a slow read no read blocks the thread',
@@ -203,6 +204,7 @@ export const BROKER_FILES: readonly Mutant[] = [
     from: 'if (this.#folders > RECORD_LIMITS.files) throw',
     to: 'if (false) throw',
     test: 'packages/broker/test/fs/snapshot.test.ts',
+    inSoak: true,
   },
   {
     what: 'RECORD_LIMITS.folderDepth: folders in each other before a command',

@@ -105,6 +105,7 @@ export const LOADER_PACKAGE_LIMITS: readonly Mutant[] = [
     from: 'if (this.#verdicts.size >= MAX_VERDICTS)',
     to: 'if (MAX_VERDICTS < 0)',
     test: 'packages/loader/test/bounds.test.ts',
+    inSoak: true,
   },
   {
     what: 'MAX_STEPS: steps of a comparison of schemas',
