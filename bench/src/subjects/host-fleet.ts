@@ -48,7 +48,8 @@ function openingHost<const Name extends string>(name: Name, { loaded }: FleetSiz
       return {
         run: async () => {
           host = await openFleet(workspace)
-          return host.extensions().filter(({ layer, availability }) => layer === 'project' && availability === 'offered').length
+          const offered = host.extensions().filter(({ availability }) => availability === 'offered')
+          return offered.filter(({ layer }) => layer === 'project').length
         },
         between: async () => void (await host?.close()),
         stop: async () => {

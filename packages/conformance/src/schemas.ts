@@ -1,5 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { hasOwnType, propertiesOf, readSchema, subschemasOf, type SchemaDocument, type SchemaFault } from '@bulkhead/kit/schema'
+import {
+  hasOwnType, propertiesOf, readSchema, subschemasOf, type SchemaDocument, type SchemaFault,
+} from '@bulkhead/kit/schema'
 import { eachTool } from './manifest.ts'
 import type { PackageFacts } from './package.ts'
 import { firstOf, type Requirement } from './requirement.ts'

@@ -37,7 +37,9 @@ const failed = new Map<string, string>()
 
 async function open(): Promise<Run> {
   const { run } = await import(data.entry) as { readonly run: Run }
-  for (const other of data.others ?? []) await import(other).catch((error: unknown) => failed.set(other, messageOf(error)))
+  for (const other of data.others ?? []) {
+    await import(other).catch((error: unknown) => failed.set(other, messageOf(error)))
+  }
   flushCompileCache()
   delete process.env['NODE_COMPILE_CACHE']
   // What a library prints is no output of the host.

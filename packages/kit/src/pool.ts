@@ -3,7 +3,9 @@ import type { Piscina } from 'piscina'
 import { onAbort } from './deadlines.ts'
 import { messageOf } from './error-message.ts'
 import type { Task, TaskResult, TaskStart } from './pool-thread.ts'
-import { compileCacheEnvironment, HOOKS_FIRST, images, type Recording, ThreadImage, type ThreadData } from './thread-image.ts'
+import {
+  compileCacheEnvironment, HOOKS_FIRST, images, type Recording, ThreadImage, type ThreadData,
+} from './thread-image.ts'
 
 export interface PoolOptions {
   readonly heapMb: number
@@ -143,7 +145,9 @@ export async function loadImages(some: Iterable<ThreadImage> = images): Promise<
   }
 }
 
-async function startThread(data: ThreadData, options: Pick<PoolOptions, 'heapMb' | 'idleMs' | 'execArgv'>): Promise<PoolThread> {
+async function startThread(
+  data: ThreadData, options: Pick<PoolOptions, 'heapMb' | 'idleMs' | 'execArgv'>,
+): Promise<PoolThread> {
   // Loaded late: most processes never need it.
   const { Piscina: Threads } = await import('piscina').catch((error: unknown) => {
     throw new PoolError('start', messageOf(error))
@@ -151,9 +155,8 @@ async function startThread(data: ThreadData, options: Pick<PoolOptions, 'heapMb'
   const { heapMb, idleMs = IDLE_MS, execArgv = [] } = options
   const rights = rightsToLoad()
   const piscina: Piscina<Task, TaskResult> = new Threads({
-    filename: THREAD.href, name: 'task',
-    minThreads: 0, maxThreads: 1, idleTimeout: idleMs,
-    env: rights.env, execArgv: [...rights.execArgv, ...HOOKS_FIRST, ...execArgv],
+    filename: THREAD.href, name: 'task', minThreads: 0, maxThreads: 1, idleTimeout: idleMs, env: rights.env,
+    execArgv: [...rights.execArgv, ...HOOKS_FIRST, ...execArgv],
     workerData: data,
     resourceLimits: { maxOldGenerationSizeMb: heapMb },
     // Otherwise a thread that waits for a task blocks its event loop.

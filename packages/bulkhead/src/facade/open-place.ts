@@ -2,7 +2,8 @@ import type { McpEmbedder } from '@bulkhead/bridges/mcp'
 import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import type {
-  CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, ProjectDecision, ProjectTrust, ResolvedConfig,
+  CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, ProjectDecision, ProjectTrust,
+  ResolvedConfig,
   SkillDescriptor,
 } from '@bulkhead/contract'
 import { namesIn } from '@bulkhead/kit/folders'

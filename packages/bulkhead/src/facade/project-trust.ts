@@ -1,6 +1,6 @@
 import {
-  mayLoad, type Diagnostic, type InteractionRequest, type Interactor, type Loader, type ProjectDecision, type ProjectTool,
-  type TrustDecision, type TrustStatus,
+  mayLoad, type Diagnostic, type InteractionRequest, type Interactor, type Loader, type ProjectDecision,
+  type ProjectTool, type TrustDecision, type TrustStatus,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { shadowsOf, toolLines, toolsOfProject } from './project-tools.ts'

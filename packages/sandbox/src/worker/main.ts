@@ -132,7 +132,8 @@ const socket = (workerData as WorkerStart).inHull ? descriptorTransport(CHANNEL_
 export const prepared = prepare()
 
 if (socket === undefined) {
-  parentPort!.once('message', ({ port, terms }: CompartmentTask) => void prepared.then((serve) => serve(portTransport(port), terms)))
+  parentPort!.once('message', ({ port, terms }: CompartmentTask) =>
+    void prepared.then((serve) => serve(portTransport(port), terms)))
 }
 void prepared.then((serve) => {
   if (socket !== undefined) serveAfterTerms(socket, serve)

@@ -64,15 +64,15 @@ is put back too, unless the question said that it is not recorded.`,
 })
 
 /** Calls the tool `undo` in a session that continues the other one. The person has asked for it, so it is approved. */
-async function undoTarget({ session: continues, selection }: UndoTarget, values: ValuesOf<typeof UNDO_OPTIONS>): Promise<Outcome> {
+async function undoTarget(
+  { session: continues, selection }: UndoTarget, values: ValuesOf<typeof UNDO_OPTIONS>,
+): Promise<Outcome> {
   await using host = await openHost(values, true)
   if (host.tool('undo') === undefined) {
     throw new BulkheadError('ToolNotRegistered', 'The tool "undo" is disabled in the configuration. Enable it first.')
   }
   const by = `${accountName()} with bulkhead undo`
-  const session = await host.openSession({
-    continues, approver: { approve: async () => ({ decision: 'once', by }) },
-  })
+  const session = await host.openSession({ continues, approver: { approve: async () => ({ decision: 'once', by }) } })
   return await session.call({
     id: 'undo', name: 'undo',
     arguments: { ...selection, dry_run: values['dry-run'] === true, force: values.force === true },
