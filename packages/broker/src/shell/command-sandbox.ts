@@ -163,13 +163,17 @@ export class CommandSandbox {
     form: WallForm, folder: PrivateFolder, { confinesSignals, grants }: NonNullable<ChosenWall['launched']>,
     relay: CommandRelay | undefined,
   ): SandboxPrefix {
-    // Folders above could not be opened, which git takes for a damaged repository.
-    const above = { GIT_CEILING_DIRECTORIES: form.roots.map((root) => dirname(root)).join(':') }
+    const ofGit = {
+      // Folders above could not be opened, which git takes for a damaged repository.
+      GIT_CEILING_DIRECTORIES: form.roots.map((root) => dirname(root)).join(':'),
+      // Bubblewrap hides the settings of the system. Here git would find them, and end because it may not read them.
+      ...(form.isolated && { GIT_CONFIG_NOSYSTEM: '1' }),
+    }
     const launch = launcherWall(
       relay ? { ...form, isConnected: true } : form, { folder, relay: relay?.hasKeys ? relay.folder : undefined },
       grants, confinesSignals,
     )
-    return { ...NO_SANDBOX, launch, variables: { ...folder.variables, ...above } }
+    return { ...NO_SANDBOX, launch, variables: { ...folder.variables, ...ofGit } }
   }
 
   /** Tried as before the first command of each kind. */
