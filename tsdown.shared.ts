@@ -28,11 +28,12 @@ const shared: UserConfig = {
 }
 
 /**
- * Libraries that every command needs and that are many modules: zod 95, semver 25, unbash 17. Bundled and cut to what is used,
+ * Libraries that every command or every call needs and that are many modules: zod 95, ajv 60, semver 25, unbash 17. Bundled and cut to what is used,
  * zod saves every command 0.06 s of CPU, the others 10 % of `bulkhead tools`. Their licences are in THIRD-PARTY.md of the package.
  */
 const BUNDLED_DEPENDENCIES: Readonly<Record<string, RegExp>> = {
   '@bulkhead/contract': /^(?:semver|zod)(?:\/|$)/,
+  '@bulkhead/host': /^(?:ajv|fast-deep-equal|fast-uri|json-schema-traverse)(?:\/|$)/,
   '@bulkhead/loader': /^semver(?:\/|$)/,
   '@bulkhead/tools-bundled': /^unbash$/,
 }

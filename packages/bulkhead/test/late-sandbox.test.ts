@@ -1,8 +1,12 @@
-import type { CompartmentRequest, CompartmentSession, Sandbox } from '@bulkhead/contract'
+import {
+  NO_GRANT, type CompartmentRequest, type CompartmentSession, type CompartmentTool, type Sandbox,
+} from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import { lateSandbox } from '../src/facade/late-sandbox.ts'
 
-const request = {} as CompartmentRequest
+const WRITES = { grant: { ...NO_GRANT, fs: { read: [], write: ['/work/**'] } } } as unknown as CompartmentTool
+const READS = { grant: { ...NO_GRANT, fs: { read: ['/work/**'], write: [] } } } as unknown as CompartmentTool
+const request = { placement: 'process', tools: [WRITES] } as unknown as CompartmentRequest
 const session = {} as CompartmentSession
 
 /** A sandbox that records its calls. */
@@ -68,7 +72,7 @@ it('does not blame an extension for missing system resources, and retries', asyn
   expect(await late.open(request)).toBe(session)
 })
 
-it('prepares once for third-party code, again after a failure, and never for bundled code', async () => {
+it('prepares once for code that could change the disk, again after a failure, and never for bundled code', async () => {
   const { make, notes } = noting()
   const late = lateSandbox(make, async () => {
     notes.push('prepare')
@@ -79,4 +83,19 @@ it('prepares once for third-party code, again after a failure, and never for bun
   await late.open(request)
   await late.open(request)
   expect(notes).toEqual(['make', 'open', 'prepare', 'prepare', 'open', 'open'])
+})
+
+it.each([
+  ['reads files', 'process', READS, []],
+  ['has no power', 'process', { grant: NO_GRANT }, []],
+  ['writes files', 'process', WRITES, ['prepare']],
+  ['runs commands', 'process', { grant: { ...NO_GRANT, shell: [{ cmd: 'ls' }] } }, ['prepare']],
+  ['calls tools', 'process', { grant: { ...NO_GRANT, capabilities: ['tools.call'] } }, ['prepare']],
+  ['runs agents', 'process', { grant: { ...NO_GRANT, capabilities: ['subagents'] } }, ['prepare']],
+  ['shares the process of the host', 'thread', { grant: NO_GRANT }, ['prepare']],
+])('code that %s', async (_what, placement, tool, expected) => {
+  const { make, notes } = noting()
+  const late = lateSandbox(make, async () => void notes.push('prepare'))
+  await late.open({ placement, tools: [tool] } as unknown as CompartmentRequest)
+  expect(notes.filter((note) => note === 'prepare')).toEqual(expected)
 })

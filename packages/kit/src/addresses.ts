@@ -13,8 +13,8 @@ interface Range<Meaning> {
   readonly meaning: Meaning
 }
 
-/** The first matching range decides. */
-const V4 = ranges<AddressKind>([
+/** The first matching range decides. Read with the first address: the tables take 10 ms, and most processes have none. */
+const v4 = ranges<AddressKind>([
   // Cloud metadata services, which give out credentials of the machine.
   ['169.254.169.254/32', 'metadata'], ['168.63.129.16/32', 'metadata'], ['100.100.100.200/32', 'metadata'],
   ['192.0.0.192/32', 'metadata'],
@@ -34,7 +34,7 @@ const V4 = ranges<AddressKind>([
 /** Offsets of IPv4 addresses inside an IPv6 address, and whether their bits are inverted. */
 type Embedding = readonly { readonly at: number; readonly inverted?: boolean }[]
 
-const V6 = ranges<AddressKind | Embedding>([
+const v6 = ranges<AddressKind | Embedding>([
   ['::/128', 'unspecified'], ['::1/128', 'loopback'],
   // Mapped, translated, compatible: the IPv4 address is in the last four bytes.
   ['::ffff:0:0/96', [{ at: 12 }]], ['::ffff:0:0:0/96', [{ at: 12 }]], ['::/96', [{ at: 12 }]],
@@ -58,7 +58,7 @@ export function addressKind(address: string | Uint8Array): AddressKind {
   const bytes = typeof address === 'string' ? addressBytes(address) : address
   switch (bytes?.length) {
     case 4:
-      return find(V4, bytes) ?? 'public'
+      return find(v4(), bytes) ?? 'public'
     case 16:
       return kindOfSix(bytes)
     default:
@@ -70,7 +70,7 @@ export function addressKind(address: string | Uint8Array): AddressKind {
 export function canonicalAddress(text: string): string | undefined {
   const bytes = addressBytes(text)
   if (bytes === undefined) return undefined
-  const mapped = bytes.length === 16 && holds(MAPPED, bytes)
+  const mapped = bytes.length === 16 && find(mappedRange(), bytes) === true
   return Buffer.from(mapped ? bytes.subarray(12) : bytes).toString('hex')
 }
 
@@ -81,7 +81,7 @@ export function addressBytes(text: string): Uint8Array | undefined {
 
 /** Everything outside public unicast is reserved. Of two embedded addresses, the first that is not public decides. */
 function kindOfSix(bytes: Uint8Array): AddressKind {
-  const meaning = find(V6, bytes) ?? 'reserved'
+  const meaning = find(v6(), bytes) ?? 'reserved'
   if (typeof meaning === 'string') return meaning
   const kinds = meaning.map(({ at, inverted }) => {
     const four = bytes.slice(at, at + 4)
@@ -107,8 +107,9 @@ function sixBytes(text: string): Uint8Array {
 
 const pair = (high: string, low: string): string => (Number(high) * 256 + Number(low)).toString(16)
 
-function ranges<Meaning>(table: readonly (readonly [range: string, meaning: Meaning])[]): readonly Range<Meaning>[] {
-  return table.map(([range, meaning]) => {
+function ranges<Meaning>(table: readonly (readonly [range: string, meaning: Meaning])[]): () => readonly Range<Meaning>[] {
+  let read: readonly Range<Meaning>[] | undefined
+  return () => read ??= table.map(([range, meaning]) => {
     const [start = '', bits] = range.split('/')
     return { start: addressBytes(start)!, bits: Number(bits), meaning }
   })
@@ -125,4 +126,4 @@ function holds({ start, bits }: Range<unknown>, bytes: Uint8Array): boolean {
   return bytes[whole]! >> rest === start[whole]! >> rest
 }
 
-const MAPPED: Range<unknown> = { start: addressBytes('::ffff:0:0')!, bits: 96, meaning: undefined }
+const mappedRange = ranges([['::ffff:0:0/96', true]])

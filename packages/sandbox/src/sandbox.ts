@@ -1,5 +1,5 @@
 import {
-  BulkheadError, DEFAULT_LIMITS, NO_COMMAND_WALLS, POOL_LIMITS, requireOptions, type CompartmentLimits, type CompartmentRequest,
+  BulkheadError, DEFAULT_LIMITS, mayChangeDisk, NO_COMMAND_WALLS, POOL_LIMITS, requireOptions, type CompartmentLimits, type CompartmentRequest,
   type CapabilityUse, type CommandWalls, type CompartmentSession, type DryRun, type Sandbox,
 } from '@bulkhead/contract'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
@@ -11,8 +11,8 @@ import {
 } from '@bulkhead/broker'
 import { jailState } from './jail/server-jail.ts'
 import { loadImage, warmImage } from './process/image.ts'
-import { processStarter } from './process/process-hull.ts'
 import { threadStarter } from './process/thread-hull.ts'
+import { walledHulls } from './process/walled-hulls.ts'
 import { openCompartment } from './session/open.ts'
 import { detectOsLayers, osLayersFor, type OsMode, withoutLayers } from './os/os-layers.ts'
 import { MissingLayers, wallsOf } from './os/walls.ts'
@@ -30,6 +30,11 @@ interface PoolOptions {
   readonly most?: { readonly hulls?: number; readonly threads?: number }
   /** Layers of the operating system around child processes: those that work, all of them as a requirement, or none. */
   readonly os?: OsMode
+  /**
+   * A folder of the host where the results of trials of the layers are kept until the system starts again. Absolute.
+   * Absent: each process tries them.
+   */
+  readonly cache?: string
 }
 
 export interface SandboxOptions extends PoolOptions {
@@ -89,7 +94,7 @@ const SPARE = forms.count(0, POOL_LIMITS.spares)
 const AT_ONCE = forms.count(1, POOL_LIMITS.most)
 
 const OPTIONS: OptionForms<SandboxOptions> = {
-  workspace: forms.text, idleMs: forms.above(0),
+  workspace: forms.text, cache: forms.text, idleMs: forms.above(0),
   dryRun: forms.having('used'), onUse: forms.method, onFailure: forms.method,
   inspect: forms.having('onListening'),
   kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
@@ -169,13 +174,17 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   return {
     async open(request) {
       if (closed.signal.aborted) throw closed.signal.reason
-      const attempt = request.placement === 'inline' ? open(request) : loadLateCode().then(() => open(request))
+      const isSafe = request.placement === 'inline' || !mayChangeDisk(request)
+      const attempt = isSafe ? open(request) : loadLateCode().then(() => open(request))
       opening.add(attempt)
       try {
         return await attempt
       } finally {
         opening.delete(attempt)
       }
+    },
+    prepare({ placement, limits }) {
+      if (placement !== 'inline' && !closed.signal.aborted) pools[placement].prepare(limits)
     },
     async warm(placement, limits = DEFAULT_LIMITS) {
       closed.signal.throwIfAborted()
@@ -184,7 +193,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     watchWalls: (listener) => missing.watch(listener),
     async tryWalls() {
       // The next opening reports the error.
-      const layers = await osLayersFor(os).catch(() => undefined)
+      const layers = await osLayersFor(os, () => detectOsLayers(options.cache)).catch(() => undefined)
       if (layers !== undefined) missing.ofProcesses(layers, os)
     },
     commandWalls: wallsAroundCommands,
@@ -194,7 +203,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     async walls() {
       // Not `osLayersFor`: a required layer that is missing would end the report.
       const [layers, aroundCommands, aroundServers] = await Promise.all([
-        os === 'off' ? withoutLayers('sandbox.os is "off"') : detectOsLayers(),
+        os === 'off' ? withoutLayers('sandbox.os is "off"') : detectOsLayers(options.cache),
         wallsAroundCommands(), jailState(),
       ])
       return wallsOf(layers, os, aroundCommands, aroundServers)
@@ -214,8 +223,8 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
 let loading: Promise<unknown> | undefined
 
 /**
- * Loads all code that a compartment can cause this process to load, before any extension runs: later changes on disk
- * have no effect. Never rejects; the code that needs a missing part reports it.
+ * Loads all code that a compartment can cause this process to load, before an extension runs that could change it on
+ * the disk. Never rejects; the code that needs a missing part reports it.
  */
 function loadLateCode(): Promise<unknown> {
   loading ??= Promise.allSettled([
@@ -233,24 +242,20 @@ const MOST = 64
 
 /** `crowded` is called while openings of that placement wait. */
 function createPools(
-  { spares = {}, most = {}, os = 'auto' }: PoolOptions,
+  { spares = {}, most = {}, os = 'auto', cache }: PoolOptions,
   missing: MissingLayers,
   crowded: (placement: PooledPlacement) => void,
 ): Pools {
   return {
     process: new HullPool({
-      starter: async () => {
-        const [image, layers] = await Promise.all([loadImage(), osLayersFor(os)])
-        missing.ofProcesses(layers, os)
-        return processStarter(image, layers)
-      },
+      starter: (shape) => walledHulls(shape, { os, folder: cache, onLayers: (layers) => missing.ofProcesses(layers, os) }),
       beforeSpares: warmImage,
       most: most.hulls ?? MOST,
       spares: spares.process ?? SPARES,
       crowded: () => crowded('process'),
     }),
     thread: new HullPool({
-      starter: async () => threadStarter(await loadImage()),
+      starter: async () => ({ start: threadStarter(await loadImage()) }),
       beforeSpares: warmImage,
       most: most.threads ?? MOST,
       spares: spares.thread ?? SPARES,

@@ -1,6 +1,4 @@
-import { lookup as resolve } from 'node:dns/promises'
 import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net'
-import { connect as connectSecure } from 'node:tls'
 import { callbackify } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
 import type { buildConnector } from 'undici'
@@ -12,7 +10,12 @@ export const IDLE_MS = 300_000
 /** All addresses of a name. */
 export type Lookup = (host: string) => Promise<readonly string[]>
 
-export const systemLookup: Lookup = async (host) => (await resolve(host, { all: true })).map(({ address }) => address)
+// Importing these takes 20 ms, and most processes connect to nothing.
+const dns = () => process.getBuiltinModule('node:dns/promises')
+const tls = () => process.getBuiltinModule('node:tls')
+
+export const systemLookup: Lookup = async (host) =>
+  (await dns().lookup(host, { all: true })).map(({ address }) => address)
 
 export interface Dial {
   readonly scope: HostAllowList
@@ -37,7 +40,7 @@ export function checkedConnector({ scope, lookup, ca, timeoutMs, sockets }: Dial
     if (isIP(host) !== 0) requireAllowedAddress(host, host, port, scope)
     const options = { host, port, lookup: checkedLookup(port, scope, lookup), autoSelectFamily: true, noDelay: true }
     const socket: Socket = secure
-      ? connectSecure({
+      ? tls().connect({
         ...options, servername: isIP(host) === 0 ? host : '', ALPNProtocols: ['http/1.1'],
         // The default comes from an environment variable.
         rejectUnauthorized: true, ...(ca !== undefined && { ca }),

@@ -1,4 +1,4 @@
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { mkdtemp, rm } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -45,6 +45,9 @@ export interface Relay {
 
 export const RELAY_SOCKET = 'relay.sock'
 
+/** Importing it takes 20 ms, and most processes have no relay. */
+const http = () => process.getBuiltinModule('node:http')
+
 const CONNECT_MS = 10_000
 const MOST_CONNECTIONS = 256
 /** A process that tries many hosts must not fill the log. */
@@ -86,7 +89,7 @@ export async function openRelay(
     return isRefused ? 403 : 502
   }
 
-  const server = createServer((request, response) => {
+  const server = http().createServer((request, response) => {
     void forward(request, response, scope, connect, keys?.ring).catch((error: unknown) => {
       if (response.headersSent) return void response.destroy()
       response.writeHead(statusOf(error, hostOf(request.url)), { connection: 'close' }).end()
@@ -165,7 +168,7 @@ async function forward(
   // Nothing is replaced over http, but a placeholder is reported.
   keys?.insertInto({ target, method, headers })
   if (keys) request.on('data', keys.watchBody({ target, method }))
-  const outgoing = httpRequest({
+  const outgoing = http().request({
     method, path: `${target.url.pathname}${target.url.search}`, setHost: false,
     // Node ignores it if there is an agent, and would connect to another address.
     createConnection: () => upstream,

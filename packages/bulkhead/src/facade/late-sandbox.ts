@@ -1,4 +1,6 @@
-import { BulkheadError, NO_COMMAND_WALLS, type MissingWall, type Sandbox, type ServerJail } from '@bulkhead/contract'
+import {
+  BulkheadError, mayChangeDisk, NO_COMMAND_WALLS, type MissingWall, type Sandbox, type ServerJail,
+} from '@bulkhead/contract'
 import { loadLateLibraries } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { loadImages } from '@bulkhead/kit/pool'
@@ -8,7 +10,7 @@ import { loadPrompts } from './terminal/terminal-interactor.ts'
 
 /**
  * A sandbox that is created when the first compartment opens: listing tools does not need it. If creation fails, the
- * next open tries again. `prepare` runs once, before the first compartment for third-party code opens.
+ * next open tries again. `prepare` runs once, before the first compartment opens whose code could change the disk.
  */
 export function lateSandbox(
   make: () => Promise<Sandbox>, prepare: () => Promise<unknown> = async () => undefined,
@@ -38,8 +40,11 @@ export function lateSandbox(
     async open(request) {
       if (closed) throw new BulkheadError('HostClosed', 'The sandbox is closed.')
       const sandbox = await made()
-      if (request.placement !== 'inline') await prepared()
+      if (request.placement !== 'inline' && mayChangeDisk(request)) await prepared()
       return sandbox.open(request)
+    },
+    prepare(coming) {
+      if (!closed) made().then((sandbox) => sandbox.prepare?.(coming), () => undefined)
     },
     watchWalls(listener) {
       listeners.push(listener)
@@ -102,8 +107,8 @@ function withoutBlame(error: unknown): unknown {
 }
 
 /**
- * Loads all code that a tool can make the host load, before third-party code runs: a tool may change files on disk
- * afterwards. Code that cannot be loaded fails later, when it is used.
+ * Loads all code that a tool can make the host load, before code runs that could replace it on the disk. Code that
+ * cannot be loaded fails later, when it is used.
  */
 export async function loadLateCode(servers: ConnectedServers): Promise<void> {
   loadLateLibraries()

@@ -126,7 +126,7 @@ export async function openPlace(
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({
-        workspace, operator: ofCommands, kept, ownCode: readOnly, projectLayer, storeFiles, journal, ...sandbox,
+        workspace, cache, operator: ofCommands, kept, ownCode: readOnly, projectLayer, storeFiles, journal, ...sandbox,
         ...(onUse && { onUse }), ...(onFailure && { onFailure }), ...(inspect && { inspect }),
         ...(!keepsSpares && { spares: { process: 0, thread: 0 } }),
       })

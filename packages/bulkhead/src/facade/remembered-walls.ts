@@ -1,11 +1,8 @@
-import { readFileSync, readlinkSync, statSync } from 'node:fs'
-import { release } from 'node:os'
 import { join } from 'node:path'
 import { makeFolder } from '@bulkhead/kit/folders'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 import { readPrivateFile, writePrivateFile } from '@bulkhead/kit/private-file'
-import { PROGRAM_FOLDERS } from '@bulkhead/kit/programs'
-import { orNothing } from './folders.ts'
+import { thisMachine } from '@bulkhead/kit/this-machine'
 import { CORE_VERSION } from './version.ts'
 
 // What the last trial of the walls showed, for commands that do not try them. Only for display: the file can be wrong,
@@ -17,7 +14,7 @@ const FILE = 'walls.json'
 export function rememberWalls(cache: string, line: string): void {
   try {
     makeFolder(cache)
-    writePrivateFile(join(cache, FILE), JSON.stringify({ machine: thisMachine(), line }))
+    writePrivateFile(join(cache, FILE), JSON.stringify({ machine: machineNow(), line }))
   } catch {
     // The next trial keeps it.
   }
@@ -29,20 +26,10 @@ export function rememberedWalls(cache: string): string | undefined {
     const parsed = parseJson(readPrivateFile(join(cache, FILE)) ?? '')
     if (!parsed.ok || !isJsonObject(parsed.value)) return undefined
     const { machine, line } = parsed.value
-    return machine === thisMachine() && typeof line === 'string' ? line : undefined
+    return machine === machineNow() && typeof line === 'string' ? line : undefined
   } catch {
     return undefined
   }
 }
 
-/** Changes with what walls depend on: kernel, start of the system, container, user, Node, and bubblewrap. */
-const thisMachine = (): string => JSON.stringify([
-  CORE_VERSION, process.version, process.execPath, process.getuid?.(), release(),
-  orNothing(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
-  // Containers share the kernel.
-  ...['mnt', 'user'].map((kind) => orNothing(() => readlinkSync(`/proc/self/ns/${kind}`))),
-  ...PROGRAM_FOLDERS.map((folder) => orNothing(() => {
-    const { size, mtimeMs } = statSync(join(folder, 'bwrap'))
-    return [folder, size, mtimeMs]
-  })),
-])
+const machineNow = (): string => `${CORE_VERSION} ${process.version} ${thisMachine() ?? ''}`

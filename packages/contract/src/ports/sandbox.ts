@@ -5,7 +5,7 @@ import type { LifecyclePhase } from '../model/lifecycle.ts'
 import type { CompartmentLimits } from '../model/limits.ts'
 import type { Layer, Placement } from '../model/names.ts'
 import type { PreviewedWrites } from '../policy/approval-key.ts'
-import type { Power } from '../policy/power.ts'
+import { SUBAGENTS, type Power, type PowerCapability } from '../policy/power.ts'
 import type { CodeOrigins } from './code-origins.ts'
 import type { CommandWall, CommandWalls } from './command-walls.ts'
 import type { CompartmentServices } from './compartment-services.ts'
@@ -53,6 +53,17 @@ export interface CompartmentRequest {
   readonly describes?: true
   readonly signal?: AbortSignal
 }
+
+/** Capabilities with which code makes others write. */
+const MAKES_OTHERS_WRITE: ReadonlySet<PowerCapability> = new Set(['tools.call', SUBAGENTS])
+
+/**
+ * Whether the code of a compartment could change files of this machine, also those of the host's own code. A thread
+ * shares the process of the host.
+ */
+export const mayChangeDisk = ({ placement, tools }: Pick<CompartmentRequest, 'placement' | 'tools'>): boolean =>
+  placement === 'thread' || tools.some(({ grant: { fs, shell, capabilities } }) =>
+    fs.write.length > 0 || shell.length > 0 || capabilities.some((name) => MAKES_OTHERS_WRITE.has(name)))
 
 export interface ToolInvocation {
   /** Unique among the open calls of this compartment. */
@@ -163,6 +174,11 @@ export interface Wall {
 export interface Sandbox {
   /** Starts and locks down a compartment, and imports the code. Rejects with the reason and leaves nothing behind. */
   open(request: CompartmentRequest): Promise<CompartmentSession>
+  /**
+   * A call needs such a compartment, if it is allowed. What takes time and depends on neither the code nor the call may
+   * begin now. Contract: must not throw.
+   */
+  prepare?(coming: Pick<CompartmentRequest, 'placement' | 'limits'>): void
   /** Calls the listener for each missing feature, once that is known. Contract: the listener must not throw. */
   watchWalls?(listener: (missing: MissingWall) => void): void
   /** Checks the isolation of child processes now, instead of before the first one starts. Never rejects. */

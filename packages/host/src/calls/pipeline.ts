@@ -78,6 +78,7 @@ async function authorize<Next>(
   try {
     claimId(callOf(run.reached))
     const validated = check(run, isAdmitted)
+    validated.tool.extension.prepare()
     open(validated, run, host)
     const evaluated = run.reach(await evaluateCall(validated, run.attempts, host))
     const earlier = host.order.wait(turn)

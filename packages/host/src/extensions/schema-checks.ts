@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import { createContext, Script, type Context } from 'node:vm'
 import { BulkheadError, MANIFEST_LIMITS } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
@@ -130,7 +131,7 @@ const load = createRequire(import.meta.url)
 // Libraries that take longer to load than a host takes to start. A list of tools does not need them, and neither does a
 // host whose tools are never called. Loading is synchronous, because the callers cannot wait.
 
-const ajv = (): typeof import('ajv/dist/2020.js') => load('ajv/dist/2020.js')
+const ajv = (): typeof import('./ajv.ts') => load(fileURLToPath(new URL('./ajv.ts', import.meta.url)))
 export const re2js = (): typeof import('re2js') => load('re2js')
 
 /** Loads all of them before third-party code runs, so that later changes on the disk have no effect. */

@@ -108,8 +108,8 @@ export type NetworkZone = 'this machine' | 'a private network' | 'elsewhere'
 
 const ORDER: readonly NetworkZone[] = ['elsewhere', 'a private network', 'this machine']
 
-const MACHINE = blockList('0.0.0.0/8', '127.0.0.0/8', '::/127')
-const PRIVATE = blockList(
+const ownMachine = blockList('0.0.0.0/8', '127.0.0.0/8', '::/127')
+const privateNetworks = blockList(
   '10.0.0.0/8', '100.64.0.0/10', '168.63.129.16/32', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24',
   '192.168.0.0/16', '198.18.0.0/15',
   'fc00::/7', 'fe80::/10', 'fec0::/10',
@@ -122,17 +122,22 @@ export function networkZone({ hostname }: Pick<URL, 'hostname'>): NetworkZone {
   if (/(?:^|\.)localhost$/.test(host)) return 'this machine'
   const family = isIPv4(host) ? 'ipv4' : isIPv6(host) ? 'ipv6' : undefined
   if (family === undefined) return 'elsewhere'
-  if (MACHINE.check(host, family)) return 'this machine'
-  return PRIVATE.check(host, family) ? 'a private network' : 'elsewhere'
+  if (ownMachine().check(host, family)) return 'this machine'
+  return privateNetworks().check(host, family) ? 'a private network' : 'elsewhere'
 }
 
 export const isCloser = (one: NetworkZone, other: NetworkZone): boolean => ORDER.indexOf(one) > ORDER.indexOf(other)
 
-function blockList(...ranges: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const range of ranges) {
-    const [start = '', bits] = range.split('/')
-    list.addSubnet(start, Number(bits), isIPv4(start) ? 'ipv4' : 'ipv6')
+/** Made at first use: most processes install nothing. */
+function blockList(...ranges: readonly string[]): () => BlockList {
+  let list: BlockList | undefined
+  return () => {
+    if (list !== undefined) return list
+    list = new BlockList()
+    for (const range of ranges) {
+      const [start = '', bits] = range.split('/')
+      list.addSubnet(start, Number(bits), isIPv4(start) ? 'ipv4' : 'ipv6')
+    }
+    return list
   }
-  return list
 }

@@ -98,8 +98,8 @@ const LINES: ReadonlyMap<string, string> = new Map([
 export interface NodeNeeds {
   /** Shared libraries and their loader. */
   readonly libraries: readonly string[]
-  /** Undefined when /proc is not mounted. */
-  readonly memory: NodeMemory | undefined
+  /** Absent when /proc is not mounted. */
+  readonly memory?: NodeMemory | undefined
 }
 
 /** What RLIMIT_DATA counts. */

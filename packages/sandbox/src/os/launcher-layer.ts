@@ -1,6 +1,7 @@
 import {
   encodeOrder, launcherCommand, launcherFilter, provenWall, ruleSet, type FilteredPowers, type WallTrial,
 } from '@bulkhead/broker'
+import type { KeptTrials } from './kept-trials.ts'
 import { inactive, type LauncherMeans, type OsLayer, type OsLayers } from './os-layer.ts'
 import { namespaceArgs, NOBODY, provenForm, type InsidePromises, type LayerTrial } from './util-linux.ts'
 
@@ -45,11 +46,12 @@ export const without = (reason: string): ProvenLauncher => ({
  * then a hull starts behind it.
  */
 export async function provenLauncher(
-  architecture: string, files: readonly string[], { isRoot, find, failureOf }: Omit<LayerTrial<LauncherMeans>, 'failureOf'> & {
+  architecture: string, files: readonly string[], { isRoot, find, trials, failureOf }: Omit<LayerTrial<LauncherMeans>, 'failureOf'> & {
+    readonly trials: KeptTrials
     failureOf(launcher: OsLayer<LauncherMeans>, seccomp: OsLayers['seccomp']): Promise<string | undefined>
   },
 ): Promise<ProvenLauncher> {
-  const wall = await provenHullWall(files)
+  const wall = await trials.answer(['launcher', ...files], () => provenHullWall(files), ({ stands }) => stands)
   if (!wall.stands) return without(wall.reason)
   const filter = launcherFilter({ ...POWERS, confinesSignals: wall.confinesSignals }, architecture)
   if (filter === undefined) return without(`the numbers of system calls on ${architecture} are not known`)

@@ -4,9 +4,10 @@ import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { PROGRAM_FOLDERS } from '@bulkhead/kit/programs'
 import { installed, installedLayers, limitsOfLauncher, nodeNeeds, type Machine } from './installed-layers.ts'
+import { KeptTrials } from './kept-trials.ts'
 import { provenLauncher, without } from './launcher-layer.ts'
 import { inactive, type OsLayer, type OsLayers } from './os-layer.ts'
-import { tryLayers } from './trial.ts'
+import { tryLayers, trialOf } from './trial.ts'
 import { provenUtilLinux } from './util-linux.ts'
 
 /**
@@ -29,21 +30,59 @@ const THIS_MACHINE: ProbedMachine = {
   timeoutMs: 10_000,
 }
 
-let detected: Promise<OsLayers> | undefined
+/** Layers, and whether an earlier process tried them. Then they count only once a hull has shown that they stand. */
+export interface FoundLayers {
+  readonly layers: OsLayers
+  readonly isKept: boolean
+}
 
-/** The layers that work on this machine, tried once per process. A failure is tried again. */
-export function detectOsLayers(): Promise<OsLayers> {
-  detected ??= probeOsLayers(THIS_MACHINE).catch((error: unknown) => {
-    detected = undefined
-    throw error
+let found: Promise<FoundLayers> | undefined
+
+/**
+ * The layers that work on this machine, tried once per process, or kept in a folder by an earlier one. A failure is
+ * tried again.
+ */
+export function findOsLayers(folder?: string): Promise<FoundLayers> {
+  return found ??= find(folder)
+}
+
+/** Tries all layers again, whatever was kept. */
+export function findAgain(folder: string | undefined): Promise<FoundLayers> {
+  return found = find(folder, true)
+}
+
+function find(folder: string | undefined, isFresh = false): Promise<FoundLayers> {
+  const trials = new KeptTrials(folder, isFresh)
+  const finding: Promise<FoundLayers> = probeOsLayers(THIS_MACHINE, trials).then((layers) => {
+    // A stale answer may be why a wall does not stand, and a weaker one would be chosen.
+    if (trials.isMixed) return find(folder, true)
+    trials.save()
+    return { layers, isKept: trials.wasUsed }
   })
-  return detected
+  finding.catch(() => {
+    if (found === finding) found = undefined
+  })
+  return finding
+}
+
+/** A hull has shown that these layers stand. */
+export function confirmLayers(layers: OsLayers): void {
+  found = Promise.resolve({ layers, isKept: false })
+}
+
+/** The layers that work on this machine, tried by this process. */
+export async function detectOsLayers(folder?: string): Promise<OsLayers> {
+  const { layers, isKept } = await findOsLayers(folder)
+  return isKept ? (await findAgain(folder)).layers : layers
 }
 
 /** The layers for process compartments. Rejects with CapabilityUnavailable when one is required and missing. */
 export async function osLayersFor(mode: OsMode, detect: () => Promise<OsLayers> = detectOsLayers): Promise<OsLayers> {
-  if (mode === 'off') return withoutLayers('it is disabled')
-  const layers = await detect()
+  return mode === 'off' ? withoutLayers('it is disabled') : requiredLayers(mode, await detect())
+}
+
+/** Throws CapabilityUnavailable when one is required and missing. */
+export function requiredLayers(mode: OsMode, layers: OsLayers): OsLayers {
   if (mode === 'require') refuseWithout(layers)
   return layers
 }
@@ -57,12 +96,12 @@ export function withoutLayers(reason: string): OsLayers {
  * A layer that fails is inactive, with the reason. Rejects with NoPlaceFree when the system is out of resources:
  * otherwise untrusted code would run without layers from then on.
  */
-export async function probeOsLayers(machine: ProbedMachine): Promise<OsLayers> {
+export async function probeOsLayers(machine: ProbedMachine, trials = new KeptTrials(undefined)): Promise<OsLayers> {
   if (machine.platform !== 'linux') return withoutLayers('it exists on Linux only')
   // Without /proc, Node uses the name it was started by.
   if (!isAbsolute(machine.node)) return withoutLayers('the path of Node is not known, because /proc is not mounted')
   try {
-    return await provenLayers(machine)
+    return await provenLayers(machine, trials)
   } catch (error) {
     if (BulkheadError.is(error)) throw error
     if (isResourceShortage(error)) throw notTried(messageOf(error), error)
@@ -70,20 +109,23 @@ export async function probeOsLayers(machine: ProbedMachine): Promise<OsLayers> {
   }
 }
 
-async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
+async function provenLayers(machine: ProbedMachine, trials: KeptTrials): Promise<OsLayers> {
   const { node, timeoutMs } = machine
   const none = withoutLayers('it was not tried')
-  const needs = await nodeNeeds(node, timeoutMs)
+  const needs = await trials.answer('needs', () => nodeNeeds(node, timeoutMs))
   const offered = { ...withoutLayers('bubblewrap does more'), ...await installedLayers(machine, needs) }
-  const failureOf = async (layers: OsLayers): Promise<string | undefined> => {
+  const triedFailure = async (layers: OsLayers): Promise<string | null> => {
     const failure = await tryLayers(node, layers, timeoutMs)
-    if (failure === undefined) return undefined
+    if (failure === undefined) return null
     const { why, fault } = failure
     // A process without layers shows whether the layers or the system are at fault.
     const isSystem = fault === 'unknown' ? await tryLayers(node, none, timeoutMs) !== undefined : fault === 'system'
     if (isSystem) throw notTried(why)
     return why
   }
+  // A failure is not kept: the machine may have been busy, and the next process would do without the layer.
+  const failureOf = async (layers: OsLayers): Promise<string | undefined> =>
+    await trials.answer(trialOf(node, layers), () => triedFailure(layers), (why) => why === null) ?? undefined
   // If everything is installed it usually works, and one trial is enough.
   const isComplete = offered.rlimits.active && offered.bubblewrap.active && offered.seccomp.active
   if (isComplete && await failureOf(offered) === undefined) return offered
@@ -116,7 +158,7 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
   const isHidden = machine.hidden?.includes('launcher') === true
   const files = [node, ...needs.libraries]
   const { launcher, seccomp } = isHidden ? without('it is hidden') : await provenLauncher(machine.architecture, files, {
-    ...trial, failureOf: (layer, filter) => failureOf({ ...none, rlimits: limits, launcher: layer, seccomp: filter }),
+    ...trial, trials, failureOf: (layer, filter) => failureOf({ ...none, rlimits: limits, launcher: layer, seccomp: filter }),
   })
   if (launcher.active) {
     return { rlimits: limits, bubblewrap, seccomp, launcher, utilLinux: inactive('the launcher does more') }
@@ -127,7 +169,8 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
   return { rlimits, bubblewrap, seccomp, launcher, utilLinux }
 }
 
-const WORDS = new Intl.ListFormat('en-GB')
+/** Made when it is needed: the first one takes 40 ms. */
+const listed = (words: readonly string[]): string => new Intl.ListFormat('en-GB').format(words)
 
 const notTried = (why: string, cause?: unknown): BulkheadError =>
   resourceShortage('The layers of the operating system could not be tried', why, cause)
@@ -145,7 +188,7 @@ function refuseWithout({ rlimits, bubblewrap, launcher, seccomp }: OsLayers): vo
   if (missing.length === 0) return
   throw new BulkheadError(
     'CapabilityUnavailable',
-    `sandbox.os is "require", but this machine lacks ${WORDS.format(missing)}. `
+    `sandbox.os is "require", but this machine lacks ${listed(missing)}. `
       + 'Install bubblewrap and util-linux and allow user namespaces, or do not require it.',
     { data: { missing } },
   )

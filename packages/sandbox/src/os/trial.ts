@@ -1,8 +1,9 @@
+import { hash } from 'node:crypto'
 import { mentionsResourceShortage } from '@bulkhead/broker'
 import type { Readable } from 'node:stream'
 import { oneLine } from './installed-layers.ts'
 import type { OsLayers, InsideReport } from './os-layer.ts'
-import { killHull, processEnd, spawnHull } from './spawn-hull.ts'
+import { hullCommand, killHull, processEnd, spawnHull } from './spawn-hull.ts'
 import { promisesOfLauncher } from './launcher-layer.ts'
 import { findFault, NAMESPACES, promisesOf } from './util-linux.ts'
 
@@ -43,6 +44,12 @@ export interface LayerFailure {
 const fromOutput = (output: string): LayerFailure =>
   ({ why: oneLine(output), fault: mentionsResourceShortage(output) ? 'system' : 'layers' })
 const silent = (why: string): LayerFailure => ({ why, fault: 'unknown' })
+
+/** Identifies a trial of these layers: what is started, and how. */
+export function trialOf(node: string, layers: OsLayers): string {
+  const { file, args, data = [] } = hullCommand(node, ARGS, layers, { memoryMb: MEMORY_MB })
+  return hash('sha256', JSON.stringify([file, args, Buffer.from(data).toString('base64')]))
+}
 
 /**
  * Starts a test process under these layers. Returns why they do not work, if they do not. Rejects when nothing starts.

@@ -1,5 +1,6 @@
 import { BulkheadError, type CompartmentLimits, type Placement } from '@bulkhead/contract'
 import type { Hull, HullShape, StartHull } from '../process/hull.ts'
+import type { HullStarter } from '../process/walled-hulls.ts'
 import { Spares } from './spares.ts'
 
 /** The placements that have a hull. */
@@ -7,8 +8,8 @@ export type PooledPlacement = Exclude<Placement, 'inline'>
 export type Pools = Readonly<Record<PooledPlacement, HullPool>>
 
 export interface HullPoolOptions {
-  /** Called when the first hull is needed. */
-  readonly starter: () => Promise<StartHull>
+  /** Called when the first hull is needed, of this shape. */
+  readonly starter: (shape: HullShape) => Promise<HullStarter>
   /** Called before spares are started. Never rejects. */
   readonly beforeSpares: () => Promise<void>
   /** Hulls at once, spares included. */
@@ -52,7 +53,7 @@ export class HullPool {
   async open(limits: CompartmentLimits, signal: AbortSignal): Promise<Hull> {
     const leave = await this.#enter(limits.startMs, signal)
     try {
-      const { start, spares } = await this.#starting()
+      const { start, spares } = await this.#starting(limits)
       signal.throwIfAborted()
       const spare = spares.take(limits)
       if (spare === undefined && this.#permits.taken + spares.size > this.#options.most) spares.drop()
@@ -78,9 +79,14 @@ export class HullPool {
     }, REFILL_MS).unref()
   }
 
+  /** A hull of this shape will soon be opened. What is needed before the first one begins now. */
+  prepare(shape: HullShape): void {
+    this.#starting(shape).catch(() => undefined)
+  }
+
   /** Starts spares now. Resolves when each of them waits locked down, or has ended. */
   async warm(wanted: HullShape): Promise<void> {
-    const { spares } = await this.#starting()
+    const { spares } = await this.#starting(wanted)
     await this.#options.beforeSpares()
     spares.refill(wanted)
     await spares.settled()
@@ -115,10 +121,11 @@ export class HullPool {
     }
   }
 
-  #starting(): Promise<{ readonly start: StartHull; readonly spares: Spares }> {
-    this.#started ??= this.#options.starter().then((start) => {
+  #starting(shape: HullShape): Promise<{ readonly start: StartHull; readonly spares: Spares }> {
+    this.#started ??= this.#options.starter(shape).then(({ start, first }) => {
       const { most, spares: count } = this.#options
       this.#spares = new Spares({ start, most: count, room: () => this.#permits.taken + this.#spares!.size < most })
+      if (first !== undefined) this.#spares.adopt(first, shape)
       return { start, spares: this.#spares }
     }).catch((error: unknown) => {
       this.#started = undefined

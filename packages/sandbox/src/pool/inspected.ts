@@ -38,7 +38,7 @@ export const inspectedPool = (inspection: Inspection, os: OsMode, most: number):
   starter: async () => {
     if (os === 'require') throw new BulkheadError('CapabilityUnavailable', NEEDS_WALLS)
     const [image, layers] = await Promise.all([loadImage(), osLayersFor(os)])
-    return processStarter(image, openToDebugger(layers), (address) => inspection.onListening(address))
+    return { start: processStarter(image, openToDebugger(layers), (address) => inspection.onListening(address)) }
   },
   beforeSpares: async () => undefined, most, spares: 0, crowded: () => undefined,
 })

@@ -1,8 +1,6 @@
-import type { EmptyHull, HullShape, StartHull } from '../process/hull.ts'
+import { isReadyWithin, type EmptyHull, type HullShape, type StartHull } from '../process/hull.ts'
 
 const ALIVE_MS = 1_000
-/** A start takes a small part of it. A process that got too few threads may hang forever. */
-const READY_MS = 10_000
 
 export interface SparesOptions {
   readonly start: StartHull
@@ -78,24 +76,26 @@ export class Spares {
     spare.kill()
   }
 
+  /** One that is running already, also where no other is kept. */
+  adopt(hull: EmptyHull, shape: HullShape): void {
+    this.#waiting.add(hull)
+    void this.#replaceWhenDead(hull, shape)
+  }
+
   #start(shape: HullShape): boolean {
-    let spare: EmptyHull
     try {
-      spare = this.#options.start(shape, true)
+      this.adopt(this.#options.start(shape, true), shape)
+      return true
     } catch {
       // The next opening reports the error.
       return false
     }
-    this.#waiting.add(spare)
-    void this.#replaceWhenDead(spare, shape)
-    return true
   }
 
   async #replaceWhenDead(spare: EmptyHull, shape: HullShape): Promise<void> {
-    const { readyMs = READY_MS } = this.#options
-    const late = setTimeout(() => this.#waiting.has(spare) && this.#end(spare), readyMs).unref()
-    const wasReady = await spare.ready
-    clearTimeout(late)
+    const { readyMs } = this.#options
+    const wasReady = await isReadyWithin(spare, readyMs)
+    if (!wasReady && this.#waiting.has(spare)) this.#end(spare)
     await spare.exited
     // A spare that cannot start would be replaced forever.
     if (this.#waiting.delete(spare) && wasReady) this.refill(shape)

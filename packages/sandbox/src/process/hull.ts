@@ -25,6 +25,8 @@ export type HullShape = Pick<CompartmentLimits, 'heapMb' | 'memoryMb'>
 
 /** A hull without an extension. It has no access to anything, and it does not keep the host alive. */
 export interface EmptyHull {
+  /** Of its process. */
+  readonly pid?: number | undefined
   /** Whether an extension with these limits can use it. */
   fits(limits: HullShape): boolean
   /** Settles once, never rejects: true when it is locked down and waits, false when it ended before. */
@@ -34,6 +36,20 @@ export interface EmptyHull {
   assign(limits: CompartmentLimits): Hull
   /** Idempotent. */
   kill(): void
+}
+
+/** A start takes a small part of it. A process that got too few threads may hang forever. */
+const READY_MS = 10_000
+
+/** Whether it is ready in time. Does not keep the host alive. Never rejects. */
+export function isReadyWithin({ ready }: Pick<EmptyHull, 'ready'>, ms = READY_MS): Promise<boolean> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => resolve(false), ms).unref()
+    void ready.then((is) => {
+      clearTimeout(late)
+      resolve(is)
+    })
+  })
 }
 
 /** `spare`: no caller waits for it. */

@@ -113,6 +113,10 @@ class ProcessHull implements EmptyHull {
     for (const held of this.#held) held.unref()
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
   /** The handles that keep the host alive. */
   get #held(): readonly (ChildProcess | Socket)[] {
     return [this.#child, ...Object.values(this.#streams)]

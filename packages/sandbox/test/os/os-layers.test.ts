@@ -8,7 +8,7 @@ import { lookWall } from '@bulkhead/broker'
 import { describe, expect, it } from 'vitest'
 import { inactive, type OsLayers } from '../../src/os/os-layer.ts'
 import type { ProbedMachine } from '../../src/os/os-layers.ts'
-import { detectOsLayers, osLayersFor, probeOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
+import { detectOsLayers, findOsLayers, osLayersFor, probeOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { codeOf, refusal, temporaryFolder } from '../fixture.ts'
 import { isGone } from './run-under-layers.ts'
 
@@ -51,7 +51,7 @@ const PASS_THROUGH = `while [ "$1" != -- ]; do shift; done; shift 2; exec '${pro
 
 describe('the layers of this machine', () => {
   it('are detected once', () => {
-    expect(detectOsLayers()).toBe(detectOsLayers())
+    expect(findOsLayers()).toBe(findOsLayers())
   })
 
   it('are the same when they are probed directly', () => {

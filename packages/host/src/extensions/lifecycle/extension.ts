@@ -91,6 +91,12 @@ export class Extension {
     return this.#stop || compartment?.quiet ? undefined : compartment
   }
 
+  /** A call needs it, if it is allowed. Runs none of its code. */
+  prepare(): void {
+    const { sandbox, arrangement: { placement, limits } } = this.#parts
+    if (!this.wasStarted && placement !== 'inline') sandbox.prepare?.({ placement, limits })
+  }
+
   /** Callers share one start and its result. The first of them answers the questions of `init`. */
   start(starter?: Starter): Promise<CompartmentSession> {
     if (this.#stop) return Promise.reject(this.#stop.reason)
