@@ -82,7 +82,7 @@ export function resultOf(subject: Subject, pace: Pace, recording: Recording): Re
 
 function unitOf(measure: Measure): Unit {
   if (measure === 'idle') return 'MB'
-  if (measure === 'cpu') return 'ms'
+  if (measure === 'cpu' || measure === 'first') return 'ms'
   if (measure === 'tokens') return 'tokens'
   return measure.endsWith('-way') ? 'calls/s' : 'µs'
 }

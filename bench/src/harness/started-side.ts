@@ -142,6 +142,8 @@ export async function takeTurn(caller: Caller, mode: Mode, ms: number): Promise<
   }
   if (mode.kind === 'memory') return read(caller, 'idle', caller.runner.megabytes, 'megabytes')
   if (mode.kind === 'cpu') return read(caller, 'cpu', caller.runner.cpuMs, 'cpuMs')
+  if (mode.kind === 'first') return read(caller, 'first', caller.runner.firstMs, 'firstMs')
+  if (mode.kind === 'early') return read(caller, 'early', caller.runner.earlyMicros, 'earlyMicros')
   if (mode.kind === 'tokens') return read(caller, 'tokens', caller.runner.tokens, 'tokens')
   const { micros, last } = await callInSequence(caller, ms)
   const sorted = ascending(micros)

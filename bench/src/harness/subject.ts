@@ -13,6 +13,10 @@ export interface Runner {
   between?(): Promise<void>
   /** The idle memory of one instance. For the mode `memory`. */
   megabytes?(): Promise<number>
+  /** Milliseconds from a cold start to an answer. For the mode `first`. */
+  firstMs?(): Promise<number>
+  /** The median of the first calls of a fresh process, in microseconds. For the mode `early`. */
+  earlyMicros?(): Promise<number>
   /** CPU time in milliseconds. For the mode `cpu`. */
   cpuMs?(): Promise<number>
   /** The length of what a model reads and writes, in tokens. For the mode `tokens`. */
@@ -22,16 +26,18 @@ export interface Runner {
   stop(): Promise<void>
 }
 
-/** latency: sequential calls. throughput: `concurrency` calls in flight. memory, cpu and tokens: read, not timed. */
+/** latency: sequential calls. throughput: `concurrency` calls in flight. The others are read, not timed. */
 export type Mode =
   | { readonly kind: 'latency' }
   | { readonly kind: 'throughput'; readonly concurrency: number }
   | { readonly kind: 'memory' }
   | { readonly kind: 'cpu' }
   | { readonly kind: 'tokens' }
+  | { readonly kind: 'first' }
+  | { readonly kind: 'early' }
 
 /** `p50` and `p99`: microseconds of one call. `64-way`: calls per second with 64 in flight. */
-export type Measure = 'p50' | 'p99' | `${number}-way` | 'idle' | 'cpu' | 'tokens'
+export type Measure = 'p50' | 'p99' | `${number}-way` | 'idle' | 'cpu' | 'tokens' | 'first' | 'early'
 
 /** The measure of `side` divided by that of `against`, within each round. */
 export interface Ratio<Name extends string = string> {
@@ -68,7 +74,9 @@ export function measuresOf(mode: Mode): Measure[] {
     case 'cpu':
       return ['cpu']
     case 'tokens':
-      return ['tokens']
+    case 'first':
+    case 'early':
+      return [mode.kind]
   }
 }
 

@@ -99,6 +99,8 @@ export class Broker {
     this.#onUse = dryRun === undefined ? onUse : (use) => dryRun.used(use)
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: RuntimePart) => this.#powers.values().some((powers) => powers.has(power))
+    // Pins the ripgrep binary before a tool can replace it. Its digest takes 20 ms.
+    if (anyHas('fs.write') || anyHas('shell')) findRipgrep().catch(() => undefined)
     const secrets = anyHas('secrets') && services.secrets !== undefined
       ? secretsCapability(services.secrets, usedSecrets?.of(extension?.id ?? '')) : undefined
     this.#units = [

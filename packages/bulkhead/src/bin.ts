@@ -20,6 +20,6 @@ if (fault !== undefined) {
     )
     process.exitCode = 1
   })
-  const { main, keepCompiledCode } = await import('./cli/main.ts')
+  const [{ main }, { keepCompiledCode }] = await Promise.all([import('./cli/main.ts'), import('./facade/compiled-code.ts')])
   process.exitCode = await main(process.argv.slice(2), keepCompiledCode)
 }

@@ -183,8 +183,8 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
         opening.delete(attempt)
       }
     },
-    prepare({ placement, limits }) {
-      if (placement !== 'inline' && !closed.signal.aborted) pools[placement].prepare(limits)
+    async prepare({ placement, limits }) {
+      if (placement !== 'inline' && !closed.signal.aborted) await pools[placement].prepare(limits)
     },
     async warm(placement, limits = DEFAULT_LIMITS) {
       closed.signal.throwIfAborted()
@@ -248,7 +248,9 @@ function createPools(
 ): Pools {
   return {
     process: new HullPool({
-      starter: (shape) => walledHulls(shape, { os, folder: cache, onLayers: (layers) => missing.ofProcesses(layers, os) }),
+      starter: (shape, onBegun) => walledHulls(shape, {
+        os, folder: cache, onBegun, onLayers: (layers) => missing.ofProcesses(layers, os),
+      }),
       beforeSpares: warmImage,
       most: most.hulls ?? MOST,
       spares: spares.process ?? SPARES,

@@ -11,7 +11,6 @@ import { GLOB_LIMITS, globFiles, type GlobLimits } from './search/glob.ts'
 import { listFolder, MAX_BYTES, readFile, readRange, statFile } from './read-file.ts'
 import { compileFilePattern } from './search/file-pattern.ts'
 import { findFiles } from './search/find-files.ts'
-import { findRipgrep } from './search/ripgrep.ts'
 import { searchLines } from './search/search-lines.ts'
 import { readFindRequest, readGlobRequest, readSearchRequest, type FindRequest } from './search/request.ts'
 import { shownPath } from './paths.ts'
@@ -42,8 +41,6 @@ type Scopes = Readonly<Record<'read' | 'write', FileScope>>
 /** Regular files and folders inside the grant of the tool. */
 export function fsCapability(workspace: string, options: FsOptions): CapabilityUnit {
   const globLimits = { ...GLOB_LIMITS, ...options.globLimits }
-  // Pin the ripgrep binary before a tool can replace it.
-  void findRipgrep().catch(() => undefined)
   const watches = new Watches({ ...WATCH_LIMITS, ...options.watchLimits })
   const long = new LongWork()
   const clients = new ClientFiles(options.clientOf ?? (() => undefined))

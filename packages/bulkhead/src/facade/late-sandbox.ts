@@ -43,8 +43,8 @@ export function lateSandbox(
       if (request.placement !== 'inline' && mayChangeDisk(request)) await prepared()
       return sandbox.open(request)
     },
-    prepare(coming) {
-      if (!closed) made().then((sandbox) => sandbox.prepare?.(coming), () => undefined)
+    async prepare(coming) {
+      if (!closed) await (await made().catch(() => undefined))?.prepare?.(coming)
     },
     watchWalls(listener) {
       listeners.push(listener)

@@ -1,6 +1,7 @@
 import type { Store } from '@bulkhead/contract'
 import type { SqliteStoreOptions } from '@bulkhead/store'
 import type { KitPrompts } from '@bulkhead/tools-bundled'
+import { keepCompiledCode } from './compiled-code.ts'
 import type { CreateHostOptions, Host } from './create-host.ts'
 
 export type { CreateHostOptions, Host } from './create-host.ts'
@@ -55,10 +56,12 @@ export type { Json, JsonObject } from '@bulkhead/kit/json'
 // Each implementation is loaded by the first call, so that importing the library stays cheap.
 
 /**
- * Creates a host: loads and verifies extensions, and runs calls. Rejects with ConfigInvalid for invalid options,
- * AgentInvalid for an invalid agent, and ProjectPathInvalid for a workspace that cannot be opened.
+ * Creates a host: loads and verifies extensions, and runs calls. Enables the compile cache of Node for this process,
+ * unless it is enabled or disabled already. Rejects with ConfigInvalid for invalid options, AgentInvalid for an invalid
+ * agent, and ProjectPathInvalid for a workspace that cannot be opened.
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
+  keepCompiledCode()
   const implementation = await import('./create-host.ts')
   return implementation.createHost(options)
 }

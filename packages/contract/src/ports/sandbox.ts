@@ -176,9 +176,9 @@ export interface Sandbox {
   open(request: CompartmentRequest): Promise<CompartmentSession>
   /**
    * A call needs such a compartment, if it is allowed. What takes time and depends on neither the code nor the call may
-   * begin now. Contract: must not throw.
+   * begin now. Resolves when it has begun. Never rejects.
    */
-  prepare?(coming: Pick<CompartmentRequest, 'placement' | 'limits'>): void
+  prepare?(coming: Pick<CompartmentRequest, 'placement' | 'limits'>): Promise<void>
   /** Calls the listener for each missing feature, once that is known. Contract: the listener must not throw. */
   watchWalls?(listener: (missing: MissingWall) => void): void
   /** Checks the isolation of child processes now, instead of before the first one starts. Never rejects. */

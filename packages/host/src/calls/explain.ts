@@ -16,7 +16,7 @@ import { headless, isOfAgent, isOfGrant, type DecisionStage, type Verdict } from
 import { questionOf } from './approval-request.ts'
 import { decide, evaluateCall } from './decide.ts'
 import { programTools, type ProgramTool } from './explain-program.ts'
-import { check } from './pipeline.ts'
+import { check, take } from './pipeline.ts'
 import { propose, type Proposal } from './receive.ts'
 import { unrecordedCommands } from './unrecorded-commands.ts'
 
@@ -73,7 +73,7 @@ export interface Explanation {
 export async function explainCall(proposal: Proposal, host: HostContext): Promise<Explanation> {
   const run = new CallRun<StageRecord>(propose(proposal, host.clock))
   try {
-    return await explainDecision(decide(await evaluateCall(check(run), run.attempts, host), host), host)
+    return await explainDecision(decide(await evaluateCall(check(run, take(run)), run.attempts, host), host), host)
   } catch (thrown) {
     return explainRefusal(run.reached, BulkheadError.from(thrown))
   } finally {

@@ -4,8 +4,8 @@ import { CallRun } from '../model/call-run.ts'
 import { eventFields } from '../model/event-fields.ts'
 import { SKIPPED_BY_STEERING } from '../model/outcome.ts'
 import {
-  callOf, type AllowedCall, type BudgetedCall, type Call, type DecidedCall, type HostContext, type StageRecord,
-  type ValidatedCall,
+  callOf, type AllowedCall, type BudgetedCall, type Call, type DecidedCall, type HostContext, type ResolvedCall,
+  type StageRecord, type ValidatedCall,
 } from '../policy/call.ts'
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
 import {
@@ -15,7 +15,7 @@ import { execute } from './execute.ts'
 import { guardResult, isResultGuarded } from './guard-result.ts'
 import { runBeforeHooks } from './hooks.ts'
 import { isRevertible, recordEffect } from './record-effect.ts'
-import { propose, receive, resolve, validate, type Proposal } from './receive.ts'
+import { propose, receive, resolve, takeArguments, validate, type Proposal } from './receive.ts'
 import { endingOf, saveWhole, settle, type Ending } from './settle.ts'
 
 /** Runs one call to its single outcome. Never rejects. */
@@ -77,8 +77,10 @@ async function authorize<Next>(
   const turn = host.order.enter()
   try {
     claimId(callOf(run.reached))
-    const validated = check(run, isAdmitted)
-    validated.tool.extension.prepare()
+    const taken = take(run, isAdmitted)
+    const starting = taken.call.tool.extension.prepare()
+    if (starting) await untilAborted(starting, taken.call.signal)
+    const validated = check(run, taken)
     open(validated, run, host)
     const evaluated = run.reach(await evaluateCall(validated, run.attempts, host))
     const earlier = host.order.wait(turn)
@@ -108,11 +110,16 @@ function claimId({ id, request, session, parent, scope: { resumption } }: Call):
   if (isNew && id !== '' && id === request.id) session.callIds.take(id)
 }
 
+interface TakenCall {
+  readonly call: ResolvedCall
+  readonly taken: ReturnType<typeof takeArguments>
+}
+
 /**
- * What can be checked at once: before `call()` returns, later changes by the caller have no effect. Throws what refuses
- * the call.
+ * What is done at once: before `call()` returns, later changes by the caller have no effect. Throws what refuses the
+ * call.
  */
-export function check(run: CallRun<StageRecord>, isAdmitted = false): ValidatedCall {
+export function take(run: CallRun<StageRecord>, isAdmitted = false): TakenCall {
   const call = callOf(run.reached)
   call.throwIfCancelled()
   const resolved = run.reach(resolve(run.reach(receive(call))))
@@ -121,7 +128,12 @@ export function check(run: CallRun<StageRecord>, isAdmitted = false): ValidatedC
   // Before the arguments are read. A call that a tool makes runs in the place of its caller, so it is not counted; the
   // compartment limits those that wait.
   if (isAdmitted && (parent === undefined || parent.isProgram)) run.admit(extension.admission.admit(session))
-  const validated = run.reach(validate(resolved))
+  return { call: resolved, taken: takeArguments(resolved) }
+}
+
+/** Checks the arguments. The first check of a schema takes some time, which the first hull needs to start. */
+export function check(run: CallRun<StageRecord>, { call, taken }: TakenCall): ValidatedCall {
+  const validated = run.reach(validate(call, taken))
   run.attempts.allow(validated.timeMs)
   return validated
 }

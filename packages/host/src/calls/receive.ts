@@ -128,25 +128,37 @@ const LIMITS: JsonLimits = {
   maxDepth: CALL_LIMITS.argumentDepth, maxNodes: CALL_LIMITS.argumentNodes, maxChars: CALL_LIMITS.argumentChars,
 }
 
-/**
- * Checks limits, then the schema of the tool. The arguments become a frozen copy, so that later changes by the caller
- * have no effect. Throws InputInvalid.
- */
-export const validate = (call: ResolvedCall): ValidatedCall =>
-  new ValidatedCall(call, validArguments(call, call.request.args, undefined))
+/** Arguments within the limits. */
+interface TakenArguments {
+  /** A frozen copy. */
+  readonly args: JsonObject
+  /** About their length as JSON. */
+  readonly chars: number
+}
+
+/** Copies the arguments, so that later changes by the caller have no effect. Throws InputInvalid. */
+export const takeArguments = ({ tool, request }: ResolvedCall): TakenArguments => copied(tool.name, request.args)
+
+/** Checks them against the schema of the tool. Throws InputInvalid. */
+export const validate = (call: ResolvedCall, taken: TakenArguments): ValidatedCall =>
+  new ValidatedCall(call, validArguments(call, taken, undefined))
 
 /** The same for arguments that a policy wants instead. */
 export const withArguments = (call: ValidatedCall, wanted: unknown): ValidatedCall =>
-  new ValidatedCall(call, validArguments(call, wanted, call.proposed ?? call.args))
+  new ValidatedCall(call, validArguments(call, copied(call.tool.name, wanted), call.proposed ?? call.args))
+
+function copied(tool: string, wanted: unknown): TakenArguments {
+  if (wanted === undefined) throw invalid(tool, '', 'the call has no "arguments". Pass an object', 'kind')
+  const copy = copyJson(wanted, LIMITS)
+  if (!copy.ok) throw invalid(tool, copy.fault.path, copy.fault.message, copy.fault.code)
+  const { value: args, chars } = copy
+  if (!isJsonObject(args)) throw invalid(tool, '', notAnObject(args), 'type')
+  return { args, chars }
+}
 
 function validArguments(
-  { tool, timeoutMs }: ResolvedCall, wanted: unknown, proposed: JsonObject | undefined,
+  { tool, timeoutMs }: ResolvedCall, { args, chars }: TakenArguments, proposed: JsonObject | undefined,
 ): ValidArguments {
-  if (wanted === undefined) throw invalid(tool.name, '', 'the call has no "arguments". Pass an object', 'kind')
-  const copy = copyJson(wanted, LIMITS)
-  if (!copy.ok) throw invalid(tool.name, copy.fault.path, copy.fault.message, copy.fault.code)
-  const { value: args, chars } = copy
-  if (!isJsonObject(args)) throw invalid(tool.name, '', notAnObject(args), 'type')
   const checked = checkArguments(args, tool.check, chars)
   if ('fault' in checked) {
     const { path, message, keyword, member } = checked.fault

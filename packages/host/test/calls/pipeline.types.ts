@@ -7,7 +7,7 @@ import { decide, evaluateCall, reserveBudget } from '../../src/calls/decide.ts'
 import { execute } from '../../src/calls/execute.ts'
 import { guardResult } from '../../src/calls/guard-result.ts'
 import { runBeforeHooks } from '../../src/calls/hooks.ts'
-import { receive, resolve, validate } from '../../src/calls/receive.ts'
+import { receive, resolve, takeArguments, validate } from '../../src/calls/receive.ts'
 import { endingOf } from '../../src/calls/settle.ts'
 import type { Reservation } from '../../src/model/budget.ts'
 import type { CallRun } from '../../src/model/call-run.ts'
@@ -33,7 +33,7 @@ const { attempts } = run
 export const right = [
   receive(call) satisfies ReceivedCall,
   resolve(received) satisfies ResolvedCall,
-  validate(resolved) satisfies ValidatedCall,
+  validate(resolved, takeArguments(resolved)) satisfies ValidatedCall,
   evaluateCall(validated, attempts, host) satisfies Promise<EvaluatedCall>,
   decide(evaluated, host) satisfies DecidedCall,
   requireAllowed(decided, host) satisfies AllowedCall,
@@ -51,7 +51,9 @@ export const wrong = [
   // @ts-expect-error not received
   resolve(call),
   // @ts-expect-error not resolved
-  validate(received),
+  takeArguments(received),
+  // @ts-expect-error the arguments are not copied
+  validate(resolved, resolved.request.args),
   // @ts-expect-error not validated
   evaluateCall(resolved, attempts, host),
   // @ts-expect-error not evaluated

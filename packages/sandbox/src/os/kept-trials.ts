@@ -22,9 +22,12 @@ export class KeptTrials {
   #wasUsed = false
   #hasAsked = false
 
-  /** Without a folder nothing is kept. `isFresh`: nothing that was kept counts. */
-  constructor(folder: string | undefined, isFresh = false) {
+  readonly #onAsk: (() => void) | undefined
+
+  /** Without a folder nothing is kept. `isFresh`: nothing that was kept counts. `onAsk`: called before each trial. */
+  constructor(folder: string | undefined, isFresh = false, onAsk?: () => void) {
     this.#folder = folder
+    this.#onAsk = onAsk
     this.#machine = folder === undefined ? undefined : thisMachine([OWN_CODE])
     this.#kept = folder === undefined || isFresh ? {} : readAnswers(join(folder, FILE), this.#machine)
   }
@@ -52,6 +55,7 @@ export class KeptTrials {
       return this.#kept[key] as unknown as Answer
     }
     this.#hasAsked = true
+    this.#onAsk?.()
     const answer = await ask()
     if (isKept(answer)) this.#answers = { ...this.#answers, [key]: answer as unknown as Json }
     return answer

@@ -40,10 +40,10 @@ let found: Promise<FoundLayers> | undefined
 
 /**
  * The layers that work on this machine, tried once per process, or kept in a folder by an earlier one. A failure is
- * tried again.
+ * tried again. `onTrial`: called when trials begin.
  */
-export function findOsLayers(folder?: string): Promise<FoundLayers> {
-  return found ??= find(folder)
+export function findOsLayers(folder?: string, onTrial?: () => void): Promise<FoundLayers> {
+  return found ??= find(folder, false, onTrial)
 }
 
 /** Tries all layers again, whatever was kept. */
@@ -51,8 +51,8 @@ export function findAgain(folder: string | undefined): Promise<FoundLayers> {
   return found = find(folder, true)
 }
 
-function find(folder: string | undefined, isFresh = false): Promise<FoundLayers> {
-  const trials = new KeptTrials(folder, isFresh)
+function find(folder: string | undefined, isFresh = false, onTrial?: () => void): Promise<FoundLayers> {
+  const trials = new KeptTrials(folder, isFresh, onTrial)
   const finding: Promise<FoundLayers> = probeOsLayers(THIS_MACHINE, trials).then((layers) => {
     // A stale answer may be why a wall does not stand, and a weaker one would be chosen.
     if (trials.isMixed) return find(folder, true)

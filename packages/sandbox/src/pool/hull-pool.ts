@@ -8,8 +8,8 @@ export type PooledPlacement = Exclude<Placement, 'inline'>
 export type Pools = Readonly<Record<PooledPlacement, HullPool>>
 
 export interface HullPoolOptions {
-  /** Called when the first hull is needed, of this shape. */
-  readonly starter: (shape: HullShape) => Promise<HullStarter>
+  /** Called when the first hull is needed, of this shape. Calls back when it waits for the first one. */
+  readonly starter: (shape: HullShape, onBegun: () => void) => Promise<HullStarter>
   /** Called before spares are started. Never rejects. */
   readonly beforeSpares: () => Promise<void>
   /** Hulls at once, spares included. */
@@ -19,7 +19,8 @@ export interface HullPoolOptions {
   readonly crowded: () => void
 }
 
-const REFILL_MS = 25
+/** The first calls of a compartment follow each other, and starting a process takes their time. */
+const REFILL_MS = 500
 const CROWDED_MS = 50
 
 export interface PoolUsage {
@@ -72,6 +73,7 @@ export class HullPool {
 
   /** Delayed: starting a process blocks the host, and the new compartment is about to be called. */
   refill(wanted: HullShape): void {
+    if (this.#options.spares === 0) return
     this.#wanted = wanted
     this.#later ??= setTimeout(() => {
       this.#later = undefined
@@ -79,9 +81,10 @@ export class HullPool {
     }, REFILL_MS).unref()
   }
 
-  /** A hull of this shape will soon be opened. What is needed before the first one begins now. */
-  prepare(shape: HullShape): void {
-    this.#starting(shape).catch(() => undefined)
+  /** A hull of this shape will soon be opened. Resolves when the first one starts, or is there. Never rejects. */
+  prepare(shape: HullShape): Promise<void> {
+    if (this.#started !== undefined) return Promise.resolve()
+    return new Promise((resolve) => void this.#starting(shape, resolve).then(() => resolve(), () => resolve()))
   }
 
   /** Starts spares now. Resolves when each of them waits locked down, or has ended. */
@@ -121,8 +124,10 @@ export class HullPool {
     }
   }
 
-  #starting(shape: HullShape): Promise<{ readonly start: StartHull; readonly spares: Spares }> {
-    this.#started ??= this.#options.starter(shape).then(({ start, first }) => {
+  #starting(
+    shape: HullShape, onBegun: () => void = () => undefined,
+  ): Promise<{ readonly start: StartHull; readonly spares: Spares }> {
+    this.#started ??= this.#options.starter(shape, onBegun).then(({ start, first }) => {
       const { most, spares: count } = this.#options
       this.#spares = new Spares({ start, most: count, room: () => this.#permits.taken + this.#spares!.size < most })
       if (first !== undefined) this.#spares.adopt(first, shape)

@@ -15,6 +15,8 @@ export interface WalledHullsOptions {
   readonly os: OsMode
   /** Where the results of trials are kept. Absent: each process tries. */
   readonly folder: string | undefined
+  /** Called when the first hull has started, or a trial. */
+  readonly onBegun: () => void
   /** Called with the layers around every hull, before the first one is used. */
   readonly onLayers: (layers: OsLayers) => void
 }
@@ -24,12 +26,12 @@ export interface WalledHullsOptions {
  * and must show that they stand before it gets any code. If it does not, everything is tried again.
  */
 export async function walledHulls(
-  shape: HullShape, { os, folder, onLayers }: WalledHullsOptions,
+  shape: HullShape, { os, folder, onBegun, onLayers }: WalledHullsOptions,
 ): Promise<HullStarter> {
-  const [image, { layers, isKept }] = await Promise.all([loadImage(), os === 'off' ? WITHOUT : findOsLayers(folder)])
+  const [image, { layers, isKept }] = await Promise.all([loadImage(), os === 'off' ? WITHOUT : findOsLayers(folder, onBegun)])
   if (isKept) {
     const start = processStarter(image, layers)
-    const first = await provenHull(start, shape, layers)
+    const first = await provenHull(start, shape, layers, onBegun)
     if (first !== undefined) {
       confirmLayers(layers)
       onLayers(requiredLayers(os, layers))
@@ -45,13 +47,16 @@ const ALIVE_MS = 1_000
 const WITHOUT = { layers: withoutLayers('it is disabled'), isKept: false }
 
 /** A hull whose walls stand. Undefined if it ended, or lacks a wall; then nothing of it is left. */
-async function provenHull(start: StartHull, shape: HullShape, layers: OsLayers): Promise<EmptyHull | undefined> {
+async function provenHull(
+  start: StartHull, shape: HullShape, layers: OsLayers, onBegun: () => void,
+): Promise<EmptyHull | undefined> {
   let hull: EmptyHull
   try {
     hull = start(shape, false)
   } catch {
     return undefined
   }
+  onBegun()
   // A hull does not keep the host alive; waiting for it does.
   const alive = setInterval(() => undefined, ALIVE_MS)
   const isReady = await isReadyWithin(hull)

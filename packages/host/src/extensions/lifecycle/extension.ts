@@ -91,10 +91,13 @@ export class Extension {
     return this.#stop || compartment?.quiet ? undefined : compartment
   }
 
-  /** A call needs it, if it is allowed. Runs none of its code. */
-  prepare(): void {
+  /**
+   * A call needs it, if it is allowed. Runs none of its code. Resolves when what takes time has begun, and never rejects;
+   * undefined if there is nothing to prepare.
+   */
+  prepare(): Promise<void> | undefined {
     const { sandbox, arrangement: { placement, limits } } = this.#parts
-    if (!this.wasStarted && placement !== 'inline') sandbox.prepare?.({ placement, limits })
+    return this.wasStarted || placement === 'inline' ? undefined : sandbox.prepare?.({ placement, limits })
   }
 
   /** Callers share one start and its result. The first of them answers the questions of `init`. */
