@@ -84,7 +84,9 @@ it('finds broken files, servers, settings and a project that is not trusted', WA
     },
     'trust root': { status: 'problem', cure: 'bulkhead trust-root --reset' },
     'project': { status: 'warning', cure: 'bulkhead trust' },
-    'thread': { status: 'warning', found: expect.stringContaining('greeter') },
+    'thread': {
+      status: 'warning', found: expect.stringContaining('greeter'), cost: expect.stringContaining('array buffers'),
+    },
     'mcp gone': { status: 'problem', found: '"bulkhead-no-such-program" is not an executable file on your PATH' },
     'mcp here': isJailed
       ? { status: 'ok', found: expect.stringMatching(/^starts \/.*\/sh$/) }

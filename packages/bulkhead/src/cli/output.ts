@@ -3,6 +3,7 @@ import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import {
   BulkheadError, ERRORS, powerPhrases, type ConfigFile, type Diagnostic, type ErrorCode, type LocalServerConfig,
 } from '@bulkhead/contract'
+import type { ExtensionStatus } from '@bulkhead/host'
 import { givesAdvice, visibleJson, visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../facade/create-host.ts'
 import { UsageError } from './command.ts'
@@ -179,6 +180,14 @@ export const UNCONFINED = {
   true: 'not confined: it can do everything your account can',
   network: 'its network is not confined: it can reach everything your account can',
 } as const
+
+/** Whether third-party code shares the process of the host. */
+export const isInThread = ({ placement, layer }: Pick<ExtensionStatus, 'placement' | 'layer'>): boolean =>
+  placement === 'thread' && layer !== 'bundled'
+
+/** What a third-party extension in a thread lacks, as the end of a sentence. */
+export const OF_THREADS =
+  'no wall is around it, and its memory outside the heap, such as array buffers, is not bounded'
 
 /** What the jail of a local server lets in, in words. */
 export function grantPhrases({ requires = {}, keys = {} }: Partial<LocalServerConfig>): readonly string[] {

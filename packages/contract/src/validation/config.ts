@@ -12,6 +12,8 @@ import { search } from './search.ts'
 
 /** Third-party code never runs inline. No configuration file can change that. */
 const thirdPartyPlacement = z.enum(['thread', 'process'])
+const OF_THREADS = 'A thread shares the process of the host: no wall is around it, and its memory outside the heap, such as array '
+  + 'buffers, is not bounded.'
 const packageName = z.string().max(NPM_NAME_CHARS)
   .regex(NPM_NAME_PATTERN, 'the name of an npm package, such as weather or @acme/weather')
 const positive = z.int().positive()
@@ -35,7 +37,7 @@ const toolConfig = z.looseObject({
 
 const extensionConfig = z.strictObject({
   enabled: z.boolean().optional().describe('Whether the extension is loaded.'),
-  isolation: thirdPartyPlacement.optional().describe('Where its code runs.'),
+  isolation: thirdPartyPlacement.optional().describe(`Where its code runs. ${OF_THREADS}`),
   activation: z.enum(['first-call', 'eager']).optional()
     .describe('Whether it starts with its first call or with the host.'),
   config: z.record(z.string(), z.json()).optional()
@@ -227,7 +229,8 @@ export const configFileSchema = z.strictObject({
   extensions: z.record(extensionId, extensionConfig).optional()
     .describe('Settings of extensions, by id.'),
   packages: z.array(packageName).optional().describe('npm packages in node_modules to load extensions from.'),
-  isolation: perLayer(z.enum(PLACEMENTS), thirdPartyPlacement).optional().describe('Where code of each layer runs.'),
+  isolation: perLayer(z.enum(PLACEMENTS), thirdPartyPlacement).optional()
+    .describe(`Where code of each layer runs. ${OF_THREADS}`),
   policy: packagePolicy.optional().describe('What packages must prove before they are used.'),
   mcp: z.record(toolName, mcpServer).optional()
     .describe(

@@ -1,7 +1,7 @@
 import { powerPhrases, type ToolListing } from '@bulkhead/contract'
 import { cacheFolder, homeFolder } from '../../facade/folders.ts'
 import { rememberedWalls } from '../../facade/remembered-walls.ts'
-import { diagnosticText, printJson, serverJson, serverTable, table, UNCONFINED } from '../output.ts'
+import { diagnosticText, isInThread, OF_THREADS, printJson, serverJson, serverTable, table, UNCONFINED } from '../output.ts'
 import { defineCommand } from '../command.ts'
 import { COMMON_OPTIONS, foldersOf, openHost } from '../host-options.ts'
 import { rememberedText } from '../walls-here.ts'
@@ -32,19 +32,23 @@ stood when they were last tried; this command does not try them.`,
     const listing = host.tools()
     const servers = host.mcp.servers()
     const { diagnostics } = host
+    const inThreads = host.extensions().filter(isInThread).map(({ id }) => id)
     // Trying them would take as long as all the rest.
     const walls = rememberedWalls(cache)
     if (values.json) {
       const listed = values.powers ? { powers: byPower(listing) } : { tools: listing }
-      printJson({ ...listed, servers: serverJson(servers), walls: walls ?? null, diagnostics })
+      printJson({ ...listed, servers: serverJson(servers), walls: walls ?? null, inThreads, diagnostics })
     } else {
       const listed = values.powers ? powerTable(listing) : toolTable(listing)
       const found = diagnostics.map((diagnostic) => diagnosticText(diagnostic)).join('')
-      process.stdout.write(`${listed}${serverTable(servers)}\n${rememberedText(walls)}\n${found}`)
+      process.stdout.write(`${listed}${serverTable(servers)}\n${rememberedText(walls)}\n${threadText(inThreads)}${found}`)
     }
     return 0
   },
 })
+
+const threadText = (ids: readonly string[]): string =>
+  ids.map((id) => `${id} runs in a thread of the host's process: ${OF_THREADS}.\n`).join('')
 
 const SOURCES: Readonly<Record<NonNullable<ToolListing['server']>['kind'], string>> = {
   mcp: 'mcp server', openapi: 'openapi document',

@@ -11,7 +11,7 @@ import { ok, problem, type Check } from './doctor-check.ts'
 import { fileChecks, permissionChecks, storeChecks, trustRootCheck } from './doctor-files.ts'
 import type { HostValues } from '../host-options.ts'
 import { inspect, type Inspection } from '../inspect.ts'
-import { documentWords } from '../output.ts'
+import { documentWords, isInThread, OF_THREADS } from '../output.ts'
 import { callText, ruleProofs, ruleText } from '../rule-proofs.ts'
 
 /** Each check asks the code that decides when a call runs. Never rejects. */
@@ -75,11 +75,11 @@ function ignoreChecks({ workspace }: Inspection): readonly Check[] {
 
 /** A thread of the host has none of the walls. */
 function threadCheck({ host }: Inspection): Check {
-  const inThreads = host.extensions().filter(({ placement, layer }) => placement === 'thread' && layer !== 'bundled')
+  const inThreads = host.extensions().filter(isInThread)
   if (inThreads.length === 0) return ok('thread', "no third-party tool runs in a thread of the host's process")
   return {
     status: 'warning', name: 'thread', found: `in the host's process: ${inThreads.map(({ id }) => id).join(', ')}`,
-    cost: 'No wall is around them. Code that breaks out of Node has all rights of this user.',
+    cost: `For each, ${OF_THREADS}. Code that breaks out of Node has all rights of this user.`,
     cure: 'Remove "isolation": "thread" from the configuration.',
   }
 }
