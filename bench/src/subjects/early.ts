@@ -44,7 +44,7 @@ const median = (values: readonly number[]): number => quantile(ascending(values)
 /** A side whose processes are started for each measurement. */
 function fresh<const Name extends string>(
   name: Name, once_: (published: Published, calls: number) => Promise<Measured>,
-  first: (one: Measured) => number = ({ startedMs }) => startedMs,
+  first: (one: Measured) => number = ({ startedMs }) => startedMs, callsBefore = 1,
 ) {
   return {
     name,
@@ -60,7 +60,7 @@ function fresh<const Name extends string>(
       await measure(1)
       return {
         run: async () => text,
-        firstMs: async () => first(await measure(1)),
+        firstMs: async () => first(await measure(callsBefore)),
         earlyMicros: async () => median((await measure(CALLS)).micros.slice(1)),
         stop: () => published.remove(),
       }
@@ -160,6 +160,7 @@ export const earlyCalls = defineSubject({
 })
 
 const MOST_READ_MS = 3
+const SESSION_CALLS = 10
 
 /** The time that it may take. */
 const limit = {
@@ -170,8 +171,8 @@ const limit = {
 
 export const firstRead = defineSubject({
   title: 'The first `read` of a session',
-  compares: 'A bundled tool in the second session of a fresh process, whose first session has read once, against 3 ms.',
-  sides: [limit, fresh('first read', bulkheadOf('read'), ({ laterMs }) => laterMs!)],
+  compares: 'A bundled tool in the second session of a fresh process, whose first session made ten calls, against 3 ms.',
+  sides: [limit, fresh('first read', bulkheadOf('read'), ({ laterMs }) => laterMs!, SESSION_CALLS)],
   modes: [{ kind: 'first' }],
   rounds: 12,
   ratios: [{ side: 'first read', measure: 'first', against: '3 ms', is: '≤', ratio: 1 }],

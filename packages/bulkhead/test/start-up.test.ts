@@ -33,7 +33,9 @@ const packageOf = (url: string): string =>
   /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? /\/packages\/([^/]+)\//.exec(url)?.[1] ?? url
 
 // The package kit is loaded for the check of the Node version.
-const AT_ONCE = ['bin.ts', 'cli/command.ts', 'cli/main.ts', 'facade/compiled-code.ts', 'facade/folders.ts', 'facade/version.ts', 'kit']
+const AT_ONCE = [
+  'bin.ts', 'cli/command.ts', 'cli/main.ts', 'facade/compiled-code.ts', 'facade/folders.ts', 'facade/version.ts', 'kit',
+]
 
 it('--version loads only the entry modules', async () => {
   expect(await loadsOf(['--version'])).toEqual(AT_ONCE)

@@ -7,7 +7,9 @@ import { expect, it } from 'vitest'
 import { runsIf } from '../../../scripts/skips.ts'
 import { writeExtension } from './extension-folder.ts'
 
-it('a host starts no process before a third-party call', runsIf(process.platform === 'linux', 'needs /proc'), async () => {
+const HAS_PROC = runsIf(process.platform === 'linux', 'needs /proc')
+
+it('a host starts no process before a third-party call', HAS_PROC, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-started-'))
   const [home, workspace] = [join(folder, 'home'), join(folder, 'work')]
   mkdirSync(workspace)

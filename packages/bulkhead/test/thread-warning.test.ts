@@ -10,13 +10,15 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-thread-'))
   mkdirSync(join(folder, 'own'))
   for (const id of ['greeter', 'other']) {
-    writeExtension(join(folder, 'own'), { id, tools: [{ name: id }] }, `export default { tools: { ${id}: { execute: () => 1 } } }`)
+    const code = `export default { tools: { ${id}: { execute: () => 1 } } }`
+    writeExtension(join(folder, 'own'), { id, tools: [{ name: id }] }, code)
   }
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
 it('a list of tools names the extensions in threads, and what is not bounded there', async () => {
-  const list = async (...more: readonly string[]) => (await inside(['tools', '--home', join(folder, 'own'), ...more], folder)).stdout
+  const own = ['--home', join(folder, 'own')]
+  const list = async (...more: readonly string[]) => (await inside(['tools', ...own, ...more], folder)).stdout
   expect(await list()).not.toContain('array buffers')
   expect(JSON.parse(await list('--json'))).toMatchObject({ inThreads: [] })
   writeFileSync(join(folder, 'own/config.json'), JSON.stringify({ extensions: { greeter: { isolation: 'thread' } } }))

@@ -109,10 +109,13 @@ const pair = (high: string, low: string): string => (Number(high) * 256 + Number
 
 function ranges<Meaning>(table: readonly (readonly [range: string, meaning: Meaning])[]): () => readonly Range<Meaning>[] {
   let read: readonly Range<Meaning>[] | undefined
-  return () => read ??= table.map(([range, meaning]) => {
-    const [start = '', bits] = range.split('/')
-    return { start: addressBytes(start)!, bits: Number(bits), meaning }
-  })
+  return () => {
+    read ??= table.map(([range, meaning]) => {
+      const [start = '', bits] = range.split('/')
+      return { start: addressBytes(start)!, bits: Number(bits), meaning }
+    })
+    return read
+  }
 }
 
 function find<Meaning>(table: readonly Range<Meaning>[], bytes: Uint8Array): Meaning | undefined {

@@ -43,6 +43,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'withDependents', 'withPrefixItems',
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
+  'this-machine': ['thisMachine'],
   'thread-image': ['HOOKS_FIRST', 'ThreadImage', 'compileCacheEnvironment', 'images'],
   'text': [
     'LEFT_OUT', 'MIN_SECRET_CHARS', 'closeNames', 'decoded', 'givesAdvice', 'headAndTail', 'isSecretName', 'meantNames',

@@ -141,7 +141,7 @@ const realOf = (path: string): string | undefined => orNothing(() => realpathSyn
 const textOf = (file: string): string | undefined => orNothing(() => readFileSync(file, 'utf8'))
 
 /** undefined for what throws, such as a file that cannot be read. */
-export function orNothing<Found>(look: () => Found): Found | undefined {
+function orNothing<Found>(look: () => Found): Found | undefined {
   try {
     return look()
   } catch {

@@ -43,12 +43,14 @@ let found: Promise<FoundLayers> | undefined
  * tried again. `onTrial`: called when trials begin.
  */
 export function findOsLayers(folder?: string, onTrial?: () => void): Promise<FoundLayers> {
-  return found ??= find(folder, false, onTrial)
+  found ??= find(folder, false, onTrial)
+  return found
 }
 
 /** Tries all layers again, whatever was kept. */
 export function findAgain(folder: string | undefined): Promise<FoundLayers> {
-  return found = find(folder, true)
+  found = find(folder, true)
+  return found
 }
 
 function find(folder: string | undefined, isFresh = false, onTrial?: () => void): Promise<FoundLayers> {

@@ -37,8 +37,11 @@ it('a hull behind the walls that stand without bubblewrap has them', async () =>
 it('a hull without walls lacks each wall that stands here', async () => {
   const pid = await hullBehind(bare)
   expect(missingWall(pid, bare)).toBeUndefined()
-  const names = (['rlimits', 'bubblewrap', 'seccomp', 'launcher', 'utilLinux'] as const).filter((name) => here[name].active)
-  for (const name of names) expect([name, missingWall(pid, { ...bare, [name]: here[name] })]).toEqual([name, expect.any(String)])
+  const names = (['rlimits', 'bubblewrap', 'seccomp', 'launcher', 'utilLinux'] as const)
+    .filter((name) => here[name].active)
+  for (const name of names) {
+    expect([name, missingWall(pid, { ...bare, [name]: here[name] })]).toEqual([name, expect.any(String)])
+  }
   expect(names.length > 0 || process.platform !== 'linux').toBe(true)
 })
 

@@ -152,7 +152,7 @@ export const BULKHEAD: readonly Mutant[] = [
   },
   {
     what: 'The line of walls of another machine is not shown',
-    file: 'packages/bulkhead/src/facade/remembered-walls.ts', from: 'machine === thisMachine() && ', to: '',
+    file: 'packages/bulkhead/src/facade/remembered-walls.ts', from: 'machine === machineNow() && ', to: '',
     test: 'packages/bulkhead/test/remembered-walls.test.ts',
   },
   {
@@ -207,9 +207,10 @@ export const BULKHEAD: readonly Mutant[] = [
     test: 'packages/bulkhead/test/late-sandbox.test.ts',
   },
   {
-    what: 'All code of the host is loaded before third-party code',
+  {
+    what: 'All code of the host is loaded before code that could replace it',
     file: 'packages/bulkhead/src/facade/late-sandbox.ts',
-    from: 'if (request.placement !== \'inline\') await prepared()', to: '',
+    from: "if (request.placement !== 'inline' && mayChangeDisk(request)) await prepared()", to: '',
     test: 'packages/bulkhead/test/late-sandbox.test.ts',
   },
 ]

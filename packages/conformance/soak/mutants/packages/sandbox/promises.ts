@@ -127,4 +127,22 @@ export const SANDBOX_PROMISES: readonly Mutant[] = [
     to: 'if (false) {',
     test: 'packages/sandbox/test/jail/denied-grants.test.ts',
   },
+  {
+    what: 'Trials of another machine do not count', file: 'packages/sandbox/src/os/kept-trials.ts',
+    from: 'of === machine && ', to: '', test: 'packages/sandbox/test/os/kept-trials.test.ts',
+  },
+  {
+    what: 'All trials are made again if one answer is stale', file: 'packages/sandbox/src/os/os-layers.ts',
+    from: 'if (trials.isMixed) return find(folder, true)', to: '',
+    test: 'packages/sandbox/test/os/walled-hulls.test.ts',
+  },
+  {
+    what: 'A first hull that does not start is not relied on', file: 'packages/sandbox/src/process/walled-hulls.ts',
+    from: 'if (first !== undefined) {', to: '{', test: 'packages/sandbox/test/os/walled-hulls.test.ts',
+  },
+  {
+    what: 'A hull without a filter is found', file: 'packages/sandbox/src/os/standing-walls.ts',
+    from: "if (seccomp.active && !says('Seccomp:\\s+2'))", to: 'if (false)',
+    test: 'packages/sandbox/test/os/standing-walls.test.ts',
+  },
 ]
