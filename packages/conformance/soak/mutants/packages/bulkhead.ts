@@ -207,7 +207,6 @@ export const BULKHEAD: readonly Mutant[] = [
     test: 'packages/bulkhead/test/late-sandbox.test.ts',
   },
   {
-  {
     what: 'All code of the host is loaded before code that could replace it',
     file: 'packages/bulkhead/src/facade/late-sandbox.ts',
     from: "if (request.placement !== 'inline' && mayChangeDisk(request)) await prepared()", to: '',
