@@ -4,8 +4,8 @@ export const SANDBOX_COMPARTMENTS: readonly Mutant[] = [
   {
     what: 'READY_MS: time of a spare to start',
     file: 'packages/sandbox/src/pool/spares.ts',
-    from: ', readyMs).unref()',
-    to: ', 2 ** 31 - 1).unref()',
+    from: 'isReadyWithin(spare, readyMs)',
+    to: 'isReadyWithin(spare, 2 ** 31 - 1)',
     test: 'packages/sandbox/test/pool/spares.test.ts',
   },
   {
