@@ -209,7 +209,7 @@ export class Broker {
           `${method} is unavailable because this sandbox cannot enforce it.`,
         )
       }
-      call.effects ??= new EffectCounter(this.#limits)
+      call.effects ??= new EffectCounter(this.#limits, call)
       if (this.#onUse === undefined || power === null) return await capability(call, args)
       return await reported(this.#onUse, usesOf(call.tool.name, method, power, args), () => capability(call, args))
     } catch (error) {

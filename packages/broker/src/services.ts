@@ -71,7 +71,9 @@ function stateCapability(services: CompartmentServices): Capabilities {
   return {
     'state.read': (call) => slot(call).read(call.hostCallId ?? call.callId),
     async 'state.write'(call, args) {
-      await slot(call).write(args[0] ?? null, call.hostCallId ?? call.callId)
+      const state = slot(call)
+      await call.effects?.begin('writes the state of the extension')
+      await state.write(args[0] ?? null, call.hostCallId ?? call.callId)
       return null
     },
   }
@@ -86,8 +88,10 @@ function sessionCapability({ session }: CompartmentServices): Capabilities {
   return {
     'session.read': async ({ callId, hostCallId }) =>
       await access().read(hostCallId ?? callId) as unknown as JsonObject,
-    async 'session.write'({ callId, hostCallId }, args) {
-      await access().write(hostCallId ?? callId, args[0] ?? null)
+    async 'session.write'({ callId, hostCallId, effects }, args) {
+      const memory = access()
+      await effects?.begin('writes what the extension keeps for the session')
+      await memory.write(hostCallId ?? callId, args[0] ?? null)
       return null
     },
   }

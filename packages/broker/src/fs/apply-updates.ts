@@ -43,6 +43,7 @@ export async function applyUpdates(
     for (const [index, update] of updates.entries()) {
       files.push(await check({ read, write }, located[index]!, update, parts))
     }
+    await parts.effects?.begin(`changes ${located.map(({ given }) => given).join(', ')}`)
     await commitFiles(write, files, parts)
     return files.map(({ existing }) => ({ wasExecutable: existing !== undefined && (existing.mode & 0o100) !== 0 }))
   })

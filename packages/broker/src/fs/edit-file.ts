@@ -50,6 +50,7 @@ export function editFile(
     }
     const written = text.close(bytes)
     effects?.add('writtenBytes', written.length)
+    await effects?.begin(`edits ${given}`)
     if (held === undefined || await client?.write(scope, resolved, written, record) === undefined) {
       await scope.inFolder(resolved, (folder, name) => replaceFile(
         folder, name, { path: given, record, known: held === undefined ? read : undefined }, written,

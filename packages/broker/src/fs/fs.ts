@@ -135,6 +135,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         const resolved = await write.locate(path)
         call.effects?.add('writtenBytes', bytes.length)
         const client = args[1] === 'bytes' ? undefined : clients.of(call)
+        await call.effects?.begin(`writes ${path}`)
         return writeFile(write, resolved, bytes, recorderOf(call), client)
       },
       async 'fs.edit'(call, args) {
@@ -161,8 +162,10 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       },
       async 'fs.remove'(call, args) {
         const [{ write }, path] = [scopesOf(call), pathArgument(args)]
-        if (args[1] !== true) return removeFile(write, await write.locate(path), recorderOf(call))
-        return long.run(call, (signal) => removeTree(write, path, recorderOf(call), signal))
+        const record = recorderOf(call)
+        const begin = () => call.effects?.begin(`removes ${path}`)
+        if (args[1] !== true) return removeFile(write, await write.locate(path), { record, begin })
+        return long.run(call, (signal) => removeTree(write, path, { record, begin }, signal))
       },
       'fs.undo'(call, args) {
         if (changes === undefined || options.undo === undefined) throw undoUnavailable()

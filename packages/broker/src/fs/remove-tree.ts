@@ -5,7 +5,7 @@ import { ABSENT, type RecordChange } from './change-record.ts'
 import type { FolderHandle } from './disk.ts'
 import type { FileScope } from './file-scope.ts'
 import { joinNames } from './paths.ts'
-import { queueForFile, removeFrom, requireNoRoot } from './write-file.ts'
+import { queueForFile, removeFrom, requireNoRoot, type RemoveParts } from './write-file.ts'
 
 /** Each level holds a descriptor. */
 const LEVELS = 256
@@ -19,11 +19,12 @@ const REPLACED = 'was replaced while it was removed. Check the folder'
  * its parent, so that a folder that is replaced by a link meanwhile is not followed. Each name must be in the grant.
  */
 export async function removeTree(
-  scope: FileScope, given: string, record: RecordChange, signal: AbortSignal,
+  scope: FileScope, given: string, { record, begin }: RemoveParts, signal: AbortSignal,
 ): Promise<null> {
   const resolved = await scope.locateName(given)
   await requireNoRoot(scope, resolved)
   const granted = await scope.matcher()
+  await begin?.()
 
   const remove = async (folder: FolderHandle, name: string, real: string, level: number): Promise<void> => {
     if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')

@@ -32,13 +32,22 @@ export function writeFile(
     ))
 }
 
+export interface RemoveParts {
+  readonly record: RecordChange
+  /** Awaited before the first removal. */
+  begin?(): Promise<void> | undefined
+}
+
 /** Removes a file or an empty folder. */
-export async function removeFile(scope: FileScope, resolved: ResolvedPath, record: RecordChange): Promise<null> {
+export async function removeFile(
+  scope: FileScope, resolved: ResolvedPath, { record, begin }: RemoveParts,
+): Promise<null> {
   const { given } = resolved
   if (resolved.linked) {
     throw new BulkheadError('InputInvalid', `"${given}" is a link. Remove its target by its own path.`)
   }
   await requireNoRoot(scope, resolved)
+  await begin?.()
   return queueForFile(resolved.real, () => scope.inFolder(resolved, async (folder, name) => {
     await removeFrom(folder, name, { path: given, record })
     return null

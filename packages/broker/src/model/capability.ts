@@ -23,6 +23,8 @@ export interface OpenCall {
   readonly signal: AbortSignal
   /** Set by the broker with the first capability call. */
   effects?: EffectCounter
+  /** Notes what begins, before it begins. The effect waits for the promise, and must not begin if this throws. */
+  beginEffect?(what: string): Promise<void> | undefined
   onProgress?(text: string): void
   onUpdate?(partial: Json): void
   /** A command of the call sent the placeholder of a key. Must not throw. */
@@ -87,13 +89,26 @@ export function requireUnderCeilings(
 /** What the broker counts of one call. */
 export type CallEffect = 'readBytes' | 'writtenBytes' | 'sentBytes' | 'nestedCalls'
 
-/** Counts the effects of one call, each up to its limit. */
+/** Longer words about an effect are cut. */
+const EFFECT_CHARS = 200
+
+/** Counts the effects of one call, each up to its limit, and has them noted before they begin. */
 export class EffectCounter {
   readonly #limits: Readonly<Record<CallEffect, number>>
+  readonly #call: Pick<OpenCall, 'beginEffect'>
   readonly #counts = new Map<CallEffect, number>()
 
-  constructor(limits: Readonly<Record<CallEffect, number>>) {
+  constructor(limits: Readonly<Record<CallEffect, number>>, call: Pick<OpenCall, 'beginEffect'> = {}) {
     this.#limits = limits
+    this.#call = call
+  }
+
+  /**
+   * Call it directly before a use that can change something, after every check, and await it. `what`: in words, such as
+   * `writes src/a.ts`. Contract: the use must not begin if this throws or rejects.
+   */
+  begin(what: string): Promise<void> | undefined {
+    return this.#call.beginEffect?.(what.length > EFFECT_CHARS ? `${what.slice(0, EFFECT_CHARS - 1)}…` : what)
   }
 
   /**

@@ -12,7 +12,7 @@ import { ResponseBody, type DecoderMemory } from './response-body.ts'
 import { authority, HostAllowList, hostname, checkUrl, type Target } from '../hosts/url-policy.ts'
 import { readResponseHead, netError } from './response.ts'
 import type { NetLimits } from './limits.ts'
-import { contentOf, nextHop, type OutgoingRequest, type Hop } from './request.ts'
+import { contentOf, nextHop, SAFE, type OutgoingRequest, type Hop } from './request.ts'
 
 /** What the calls of one compartment share. */
 export interface NetContext {
@@ -183,6 +183,7 @@ export class CallTraffic {
     const query = this.#secrets?.inQuery(url.search, target) ?? url.search
     const headerChars = headers.entries().reduce((sum, [name, value]) => sum + name.length + value.length, 0)
     this.#effects?.add('sentBytes', url.href.length + query.length - url.search.length + headerChars + (body?.length ?? 0))
+    if (!SAFE.has(method)) await this.#effects?.begin(`${method} ${url.origin}${url.pathname}`)
     try {
       const agent = await (this.#agent ??= this.#openAgent())
       // undici reacts to an abort only once it has a connection.

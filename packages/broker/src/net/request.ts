@@ -15,7 +15,8 @@ export interface OutgoingRequest {
 
 /** Without CONNECT, which opens a tunnel, and TRACE, which echoes headers added on the way. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+/** Methods that read: they have no body, and a repetition is harmless. */
+export const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 /** Headers that control routing or framing. The connection sets them. */
 const FORBIDDEN: ReadonlySet<string> = new Set([
@@ -35,7 +36,7 @@ export function readRequest(given: Json | undefined, maxBytes: number): Outgoing
   if (unknown !== undefined) throw invalid(`it has the unknown option "${unknown}"`)
   const method = readMethod(request['method'])
   const body = readBody(request['body'], maxBytes)
-  if (body !== undefined && BODILESS.has(method)) throw invalid(`${method} cannot have a body; use another method`)
+  if (body !== undefined && SAFE.has(method)) throw invalid(`${method} cannot have a body; use another method`)
   const headers = readHeaders(request['headers'], body)
   return { method, headers, body: body?.bytes ?? null, follow: readRedirect(request['redirect']) }
 }

@@ -91,8 +91,11 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         }
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
-        return running.run(call, (stop) => recorded(call, [asked], stop, () =>
-          starterOf(call.tool).start(call, { ...request, ...walled(call, NO_CHOICE) }, stop)))
+        return running.run(call, async (stop) => {
+          await begin(call, [asked])
+          return recorded(call, [asked], stop, () =>
+            starterOf(call.tool).start(call, { ...request, ...walled(call, NO_CHOICE) }, stop))
+        })
       },
       async 'shell.pipe'(call, args) {
         const read = readPipeRequest(args)
@@ -122,7 +125,9 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
           const starter = starterOf(call.tool)
           const start = (): Promise<StartedCommand> =>
             run ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop)
-          return mayWrite(asked) ? recorded(call, asked.stages, stop, start) : start()
+          const isLook = !mayWrite(asked)
+          if (!isLook || !await starter.canOnlyLook(asked)) await begin(call, asked.stages)
+          return isLook ? start() : recorded(call, asked.stages, stop, start)
         }, { ms: shorter(asked.timeoutMs, call.commandMs), missed })
       },
     },
@@ -153,6 +158,8 @@ const commandsOf = ({ cmd, args, as }: CommandLine, isBundled: boolean): readonl
   isBundled && as !== undefined ? as : [{ cmd, args }]
 
 const textOf = ({ cmd, args }: Pick<StageRequest, 'cmd' | 'args'>): string => [cmd, ...args].join(' ')
+
+const begin = ({ effects }: OpenCall, stages: readonly CommandLine[]) => effects?.begin(`runs ${lineOf(stages)}`)
 
 const mayWrite = ({ stages, wall }: PipeRequest): boolean =>
   wall !== 'look' || stages.some(({ stdout, stderr }) => typeof stdout === 'object' || typeof stderr === 'object')

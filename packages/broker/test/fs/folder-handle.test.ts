@@ -38,8 +38,8 @@ describe.each(
     const listed = await listFolder(scope, await at('docs'))
     expect(listed).toEqual([{ name: 'a.txt', kind: 'file' }, { name: 'new', kind: 'directory' }])
     expect(await statFile(scope, await at('docs/new'))).toMatchObject({ kind: 'directory' })
-    await removeFile(scope, await at('docs/new/b.txt'), undefined)
-    await removeFile(scope, await at('docs/new'), undefined)
+    await removeFile(scope, await at('docs/new/b.txt'), { record: undefined })
+    await removeFile(scope, await at('docs/new'), { record: undefined })
     expect(await codeOf(statFile(scope, await at('docs/new')))).toBe('NotFound')
   })
 

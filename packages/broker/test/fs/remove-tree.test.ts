@@ -103,6 +103,6 @@ it.each([folderOpener(process.platform), openByPath])(
       openFolder: async (path) => swapping(await open(path)),
     })
     expect(['NotFound', 'CapabilityDenied'])
-      .toContain(await codeOf(removeTree(scope, 'tree', undefined, new AbortController().signal)))
+      .toContain(await codeOf(removeTree(scope, 'tree', { record: undefined }, new AbortController().signal)))
     expect(await readdir(join(root, 'kept'))).toEqual(['f.txt'])
   })

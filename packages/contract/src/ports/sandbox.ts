@@ -92,6 +92,13 @@ export interface ToolInvocation {
   readonly confinement?: string | undefined
   /** Calls `revert` of the tool instead, for an earlier call with these arguments and this result. */
   readonly reverts?: { readonly result: Json } | undefined
+  /**
+   * Called before each use that can have an effect: a write, a removal, a request other than GET and HEAD, a command that
+   * may write. `what`: in words, such as `writes src/a.ts`. The effect waits for the promise, if there is one. It must
+   * not begin if this throws or rejects, with StoreUnavailable or with the reason why the call is over. Absent: nothing
+   * is noted.
+   */
+  beginEffect?(what: string): Promise<void> | undefined
   /** The calling call: the same object that was passed to `call` for it. */
   readonly parent?: ToolInvocation | undefined
   /**

@@ -47,6 +47,10 @@ export class InvokedCall implements OpenCall {
     return this.invocation.signal
   }
 
+  beginEffect(what: string): Promise<void> | undefined {
+    return this.invocation.beginEffect?.(what)
+  }
+
   onProgress(text: string): void {
     this.invocation.onProgress?.(text)
   }
