@@ -49,7 +49,7 @@ function definitionOf(tool: ToolManifest): ToolDefinition {
   const { gated, idempotent, mode = 'local', kind = 'other' } = tool
   return {
     name, label, description, inputSchema, ...(outputSchema && { outputSchema }), requires, mode, kind, gated,
-    idempotent, executor: 'local',
+    idempotent, effects: tool.effects ?? (idempotent ? 'idempotent' : 'once'), executor: 'local',
   }
 }
 

@@ -29,9 +29,10 @@ export {
   AGENT_TOOL, ANY_COMMAND, BUNDLED_TOOLS, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN,
   HEADER_NAME_PATTERN, IGNORE_FILE, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION,
   LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES,
-  RULE_ACTIONS, RULE_CAPABILITIES, SECURITY_MODES, TOOL_MODES, TOOL_NAME_PATTERN, TREATMENT_PRESETS, TREATMENTS,
+  RULE_ACTIONS, RULE_CAPABILITIES, SECURITY_MODES, TOOL_EFFECTS, TOOL_MODES, TOOL_NAME_PATTERN, TREATMENT_PRESETS, TREATMENTS,
   type BundledTool, type CapabilityName, type CommandSeverity, type Dialect, type Layer, type LockedTool,
-  type Placement, type RuleAction, type RuleCapability, type SecurityMode, type ToolKind, type ToolMode, type Treatment,
+  type Placement, type RuleAction, type RuleCapability, type SecurityMode, type ToolEffects, type ToolKind, type ToolMode,
+  type Treatment,
 } from './model/names.ts'
 export type {
   Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata,
@@ -52,7 +53,8 @@ export {
   dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, missingDependencyFault,
   orderDependencies, type Registrant, type RegistrationFault,
 } from './policy/registration.ts'
-export { checkRequirements, classifyToolMode, hasEffects, matchArguments, mayChange } from './policy/requirements.ts'
+export { checkRequirements, classifyEffects, classifyToolMode, hasEffects } from './policy/requirements.ts'
+export { isRepeatable, matchArguments, mayChange } from './policy/requirements.ts'
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { isHeldBack } from './policy/held-back-files.ts'
 export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-files.ts'

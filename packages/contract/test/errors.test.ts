@@ -22,7 +22,7 @@ describe('the table of errors', () => {
       'CommandRejected', 'SubagentDepthExceeded', 'BudgetExhausted', 'HookVetoed', 'SkippedBySteering',
       'ToolExecutionFailed', 'ProgramFailed', 'ResourceBusy', 'NotFound', 'OutputMalformed', 'OutputTooLarge',
       'TooManyBytesRead', 'TooManyBytesWritten', 'TooManyBytesSent', 'TooManyBytesSaved', 'TooManyNestedCalls',
-      'ExecutionTimeout', 'MaxRetriesExceeded', 'CallInterrupted', 'ServerUnavailable', 'SignInRequired',
+      'ExecutionTimeout', 'MaxRetriesExceeded', 'CallInterrupted', 'OutcomeUnknown', 'ServerUnavailable', 'SignInRequired',
       'SignInFailed', 'ServerLost', 'ToolDefinitionChanged', 'TooManyCalls', 'SessionCancelled', 'TurnCancelled',
       'ToolCancelled', 'TurnInvalid', 'HostClosed', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree',
       'CompartmentCrashed', 'CompartmentKilled', 'CompartmentGone', 'CompartmentOutOfHeap', 'CompartmentOutOfMemory',

@@ -7,7 +7,7 @@ import { foundLocations, toolKind, toToolCall, toToolContent } from '../../src/a
 
 const tool = (more: Partial<ToolDefinition> = {}): ToolDefinition => ({
   name: 'x', label: 'X', description: '', inputSchema: {}, requires: {}, mode: 'local', kind: 'other', gated: true,
-  idempotent: false, executor: 'local', ...more,
+  idempotent: false, effects: 'once', executor: 'local', ...more,
 })
 const shown = (args: Json, more?: Partial<ToolDefinition>) =>
   toToolCall({ id: 'c1', name: 'x', args, tool: tool(more), cwd: '/w' })

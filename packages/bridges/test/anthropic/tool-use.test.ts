@@ -10,7 +10,7 @@ const C1 = expect.stringMatching(/^c1(?:~|$)/)
 const metadata: Outcome['metadata'] = { call_id: 'c1', tool: 'forecast', origin: null, duration_ms: 1, attempt: 1 }
 const forecast: ToolDefinition = {
   name: 'forecast', label: 'Forecast', description: 'Tells the weather.', requires: {}, mode: 'external', kind: 'fetch',
-  gated: true, idempotent: true,
+  gated: true, idempotent: true, effects: 'idempotent',
   executor: 'local', inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 }
 

@@ -12,7 +12,7 @@ import {
 const metadata: Outcome['metadata'] = { call_id: 'c1', tool: 'git.log', origin: null, duration_ms: 1, attempt: 1 }
 const log: ToolDefinition = {
   name: 'git/log', label: 'Log', description: 'Lists commits.', requires: {}, mode: 'read', kind: 'read', gated: false,
-  idempotent: true, executor: 'local',
+  idempotent: true, effects: 'idempotent', executor: 'local',
   inputSchema: Object.freeze({
     type: 'object',
     properties: Object.freeze({ count: { type: 'integer', minimum: 1 }, since: { type: 'string', pattern: '^\\d' } }),

@@ -37,7 +37,7 @@ const anyTool: fc.Arbitrary<ToolDefinition> = fc
     idempotent: fc.boolean(),
   })
   .map(({ outputSchema, ...tool }) => ({
-    name: 'tool', requires: {}, kind: 'other', gated: false, executor: 'local', ...tool,
+    name: 'tool', effects: 'once', requires: {}, kind: 'other', gated: false, executor: 'local', ...tool,
     ...(outputSchema && { outputSchema }),
   }))
 

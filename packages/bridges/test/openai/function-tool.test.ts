@@ -4,7 +4,7 @@ import { toFunctionTools } from '../../src/openai/index.ts'
 
 const forecast: ToolDefinition = {
   name: 'forecast', label: 'Forecast', description: 'Tells the weather.', requires: {}, mode: 'external', kind: 'fetch',
-  gated: true, idempotent: true,
+  gated: true, idempotent: true, effects: 'idempotent',
   executor: 'local',
   inputSchema: {
     type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, required: ['city'],

@@ -34,8 +34,21 @@ export interface ToolKeys {
   mode?: 'read' | 'safe_write' | 'destructive' | 'local' | 'external' | undefined
   /** How an editor shows the call. */
   kind?: 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'switch_mode' | 'other' | undefined
-  /** Whether repeating a call is harmless, so that the host may retry it. */
+  /** The same as effects: idempotent. */
   idempotent?: boolean | undefined
+  /**
+   * What it means to repeat a call. none: it changes nothing; counts only if the tool requires no more than fs.read,
+   * net and interact, and the extension keeps no state, and then requests other than GET and HEAD are denied.
+   * idempotent: a repetition changes nothing more. reversible: the code has a revert for it. once: it happens once
+   * more, so the host never repeats it by itself. Default: none for a tool that requires no more than fs.read and whose
+   * extension keeps no state, else once.
+   */
+  effects?: 'none' | 'idempotent' | 'reversible' | 'once' | undefined
+  /**
+   * The tool of this extension that tells whether a call of this one has happened. It must have effects none, and mode
+   * read, or external if it requires net. Callers get its name when a call ends with OutcomeUnknown.
+   */
+  verify?: string | undefined
   /** Deadline of a call, in milliseconds. */
   timeoutMs?: number | undefined
   /** How many entries of each list in a result the model sees; the rest goes to a file. */

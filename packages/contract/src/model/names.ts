@@ -100,6 +100,13 @@ export const TREATMENT_PRESETS = Object.freeze({
   steerable: Object.freeze({ read: 'run', safe_write: 'run', destructive: 'run', local: 'ask', external: 'run' }),
 }) satisfies Readonly<Record<string, Readonly<Record<ToolMode, Treatment>>>>
 
+export const TOOL_EFFECTS = ['none', 'idempotent', 'reversible', 'once'] as const
+/**
+ * What it means to repeat a call. none: it changes nothing. idempotent: a repetition changes nothing more. reversible:
+ * the tool can revert it. once: it happens once more.
+ */
+export type ToolEffects = (typeof TOOL_EFFECTS)[number]
+
 export const TOOL_KINDS = [
   'read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'switch_mode', 'other',
 ] as const

@@ -1,7 +1,7 @@
 import { BulkheadError } from '../model/errors.ts'
 import {
   ANY_COMMAND, isLockedTool, REQUIREMENT_VARIABLES, type CapabilityName, type RequirementVariable,
-  type ToolMode,
+  type ToolEffects, type ToolMode,
 } from '../model/names.ts'
 import { LOCKED_MODES } from '../model/tool-names.ts'
 import type { ArgPattern, RequirementSet, ShellRequirement } from '../validation/requirements.ts'
@@ -140,6 +140,40 @@ export function classifyToolMode(tool: {
   if (requires.net?.hosts?.length) return 'external'
   return reads && requires.fs?.read?.length ? 'read' : 'local'
 }
+
+/** Where a tool comes from, as far as its effects depend on it. */
+export interface EffectsSource extends Pick<SharedPowers, 'stateSlot'> {
+  /** It runs in a compartment, so that it can do no more than it requires. */
+  readonly isConfined: boolean
+  /** The host or a bridge of it wrote the manifest. */
+  readonly isTrusted: boolean
+  readonly mode: ToolMode
+}
+
+/**
+ * The declared effects. `none` counts only for a tool that cannot write, or whose manifest is trusted; of one that reaches
+ * hosts, the host then allows requests with GET and HEAD only. Default: `none` for a tool in a compartment that requires
+ * no more than to read files, and for one of the host that only reads; else `once`.
+ */
+export function classifyEffects(
+  { effects, idempotent, requires = {} }: {
+    readonly effects?: ToolEffects | undefined; readonly idempotent?: boolean
+    readonly requires?: RequirementSet | undefined
+  },
+  { isConfined, isTrusted, mode, stateSlot }: EffectsSource,
+): ToolEffects {
+  const keepsState = (stateSlot ?? null) !== null
+  if (effects === 'none') {
+    const { net: _, ...others } = requires
+    return isTrusted || (!keepsState && hasNoMoreThanFiles(others, {}, ['interact'])) ? 'none' : 'once'
+  }
+  if (effects !== undefined) return effects
+  if (isTrusted ? mode === 'read' : isConfined && !keepsState && onlyReads(requires, {})) return 'none'
+  return idempotent ? 'idempotent' : 'once'
+}
+
+/** Whether a call may be repeated whatever it has done. */
+export const isRepeatable = (effects: ToolEffects): boolean => effects === 'none' || effects === 'idempotent'
 
 /** Whether a command allows these arguments. */
 export function matchArguments(patterns: readonly ArgPattern[] | undefined, args: readonly string[]): boolean {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionResponse } from '../model/interaction.ts'
 import type { LifecycleState } from '../model/lifecycle.ts'
-import type { Layer, ToolKind, ToolMode } from '../model/names.ts'
+import type { Layer, ToolEffects, ToolKind, ToolMode } from '../model/names.ts'
 import type { PowerItem } from '../policy/power-order.ts'
 import type { RequirementSet, SecretManifest } from '../validation/requirements.ts'
 import type { ConnectedServer, IntegrityStatus } from './loader.ts'
@@ -112,7 +112,12 @@ export interface ToolDefinition {
   readonly mode: ToolMode
   readonly kind: ToolKind
   readonly gated: boolean
+  /** Whether a repetition is harmless, as `effects` says. */
   readonly idempotent: boolean
+  /** As the manifest declares them, if the host believes it. */
+  readonly effects: ToolEffects
+  /** The tool that tells whether a call of this one has happened. It only reads. */
+  readonly verify?: string
   readonly executor: 'local' | 'remote'
 }
 

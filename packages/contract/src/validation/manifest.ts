@@ -3,7 +3,8 @@ import satisfies from 'semver/functions/satisfies.js'
 import { z } from 'zod'
 import { CALL_LIMITS, MANIFEST_LIMITS } from '../model/limits.ts'
 import {
-  CONTRACT_VERSION, DIALECTS, EXTENSION_ID_PATTERN, RULE_CAPABILITIES, TOOL_KINDS, TOOL_MODES,
+  CONTRACT_VERSION, DIALECTS, EXTENSION_ID_PATTERN, RULE_CAPABILITIES, TOOL_EFFECTS, TOOL_KINDS,
+  TOOL_MODES,
 } from '../model/names.ts'
 import { MOST_ENTRIES } from '../model/sizes.ts'
 import {
@@ -57,7 +58,18 @@ const toolManifest = z.strictObject({
   ),
   kind: z.enum(TOOL_KINDS).optional().describe('How an editor shows the call.'),
   idempotent: z.boolean().default(false)
-    .describe('Whether repeating a call is harmless, so that the host may retry it.'),
+    .describe('The same as effects: idempotent.'),
+  effects: z.enum(TOOL_EFFECTS).optional().describe(
+    'What it means to repeat a call. none: it changes nothing; counts only if the tool requires no more than fs.read, net '
+    + 'and interact, and the extension keeps no state, and then requests other than GET and HEAD are denied. idempotent: '
+    + 'a repetition changes nothing more. reversible: the code has a revert for it. once: it happens once more, so the '
+    + 'host never repeats it by itself. Default: none for a tool that requires no more than fs.read and whose extension '
+    + 'keeps no state, else once.',
+  ),
+  verify: toolName.optional().describe(
+    'The tool of this extension that tells whether a call of this one has happened. It must have effects none, and mode '
+    + 'read, or external if it requires net. Callers get its name when a call ends with OutcomeUnknown.',
+  ),
   timeoutMs: z.int().min(1).max(CALL_LIMITS.maxTimeoutMs).optional().describe('Deadline of a call, in milliseconds.'),
   maxEntries: z.int().min(1).max(MOST_ENTRIES).optional()
     .describe('How many entries of each list in a result the model sees; the rest goes to a file.'),
@@ -79,12 +91,19 @@ const stateSlot = z.strictObject({
     .describe('What happens to stored state of another version.'),
 })
 
-function refuseSameNames(tools: readonly { readonly name: string }[], context: z.RefinementCtx): void {
+function checkTools(tools: readonly z.output<typeof toolManifest>[], context: z.RefinementCtx): void {
   const seen = new Set<string>()
-  tools.forEach(({ name }, index) => {
-    const message = `another tool of this manifest has the name ${name}`
-    if (seen.has(name)) context.addIssue({ code: 'custom', path: [index, 'name'], message })
+  tools.forEach(({ name, idempotent, effects, verify }, index) => {
+    const refuse = (key: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [index, key], message })
+    if (seen.has(name)) refuse('name', `another tool of this manifest has the name ${name}`)
     seen.add(name)
+    if (idempotent && (effects === 'once' || effects === 'reversible')) {
+      refuse('idempotent', `idempotent contradicts effects: ${effects}; remove it`)
+    }
+    if (verify === undefined) return
+    if (verify === name) refuse('verify', 'a tool cannot verify itself')
+    else if (!tools.some((other) => other.name === verify)) refuse('verify', `this manifest has no tool ${verify}`)
   })
 }
 
@@ -127,7 +146,7 @@ const manifestWith = (mostTools: number) => z.strictObject({
     ),
   dependsOn: z.array(z.string().regex(EXTENSION_ID_PATTERN)).max(64).default([])
     .describe('Ids of extensions that start before it.'),
-  tools: z.array(toolManifest).min(1).max(mostTools).superRefine(refuseSameNames)
+  tools: z.array(toolManifest).min(1).max(mostTools).superRefine(checkTools)
     .describe('The tools of the extension, with distinct names.'),
   _meta: z.record(z.string(), z.json()).optional()
     .describe('Data for other programs, by reverse domain name. Bulkhead does not read it.'),

@@ -10,7 +10,7 @@ const inputSchema = {
 }
 const tool: ToolDefinition = {
   name: 'read', label: 'Read', description: 'Reads a file.', inputSchema, requires: { fs: { read: ['{workspace}'] } },
-  mode: 'read', kind: 'read', gated: false, idempotent: true, executor: 'local',
+  mode: 'read', kind: 'read', gated: false, idempotent: true, effects: 'none', executor: 'local',
 }
 
 it('is published with exactly the documented fields', () => {

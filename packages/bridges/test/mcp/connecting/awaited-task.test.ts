@@ -7,7 +7,7 @@ import { now, resolved, Setup } from './setup.ts'
 
 const tool = (name: string): ToolDefinition => ({
   name, label: name, description: `The tool ${name}.`, inputSchema: { type: 'object' }, requires: {}, kind: 'other',
-  gated: false, mode: 'read', idempotent: true, executor: 'local',
+  gated: false, mode: 'read', idempotent: true, effects: 'idempotent', executor: 'local',
 })
 const outcomeOf = (name: string, data: Json): Outcome =>
   ({ type: 'output', data, metadata: { call_id: 'c', tool: name, origin: null, duration_ms: 1, attempt: 1 } })

@@ -5,7 +5,7 @@ import { listedTool } from '../../../src/mcp/serving/tool-server.ts'
 const base: ToolDefinition = {
   name: 'forecast', label: 'Forecast', description: 'Tells the weather.',
   inputSchema: { properties: { city: { type: 'string' } } },
-  requires: {}, mode: 'read', kind: 'other', gated: false, idempotent: false, executor: 'local',
+  requires: {}, mode: 'read', kind: 'other', gated: false, idempotent: false, effects: 'once', executor: 'local',
 }
 
 it('has name, description and schemas of the tool, with object arguments', () => {
