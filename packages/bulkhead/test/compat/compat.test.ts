@@ -255,16 +255,16 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
       await expect(openSqliteStore({ file: storeIn(KILLED) })).rejects.toMatchObject({ code: 'StoreUnavailable' })
     })
 
-    it('has its interrupted calls closed exactly once', async () => {
+    it('has its interrupted calls closed exactly once, with unknown outcomes: it noted no effects', async () => {
       const { host, store } = await open(KILLED)
       const interrupted = await host.interruptedCalls()
       const closed = interrupted.map(({ outcome: { error, metadata } }) => [
         metadata.call_id, metadata.tool, error.code,
       ])
-      expect(closed.toSorted()).toEqual([['open', 'hang', 'CallInterrupted'], ['p', 'plan', 'CallInterrupted']])
+      expect(closed.toSorted()).toEqual([['open', 'hang', 'OutcomeUnknown'], ['p', 'plan', 'OutcomeUnknown']])
       await host.flush()
       const records = (await store.records()).map(({ record }) => record as Line['record'])
-      const ends = records.filter(({ errorCode }) => errorCode === 'CallInterrupted')
+      const ends = records.filter(({ errorCode }) => errorCode === 'OutcomeUnknown')
       expect(ends.map(({ callId }) => callId).toSorted()).toEqual(['open', 'p'])
       await host.close()
       expect(readdirSync(KILLED)).toEqual(['bulkhead.db'])

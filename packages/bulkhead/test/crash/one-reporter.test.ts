@@ -29,7 +29,7 @@ async function leaveCalls(...audited: readonly string[]): Promise<void> {
   const { pid } = spawnSync(process.execPath, ['--version'])
   const store = await openStore()
   const notebook = store.notes!.open(`${pid}-0-gone`)
-  notebook.put(1, JSON.stringify({ form: 1, sessionId: 's', tool: 'hang', origin: null }))
+  notebook.put(1, JSON.stringify({ form: 1, sessionId: 's', tool: 'hang', origin: null, effects: 'none' }))
   for (const [index, id] of CALLS.entries()) notebook.put(index + 2, JSON.stringify([1, id, 0]))
   for (const callId of audited)
     await store.append({ type: 'ToolInvocationSucceeded', sessionId: 's', callId, at: new Date(0).toISOString() })

@@ -40,7 +40,7 @@ export async function execute(
     }
     const { retries } = host.registry.settings
     const pauseMs = pauseBeforeRetry(call, attempts, result, retries)
-    if (pauseMs === undefined) return finish(allowed, attempts.count, result, retries)
+    if (pauseMs === undefined) return finish(allowed, attempts, result, retries)
     await sleep(host.clock, pauseMs, call.signal)
   }
 }
@@ -77,10 +77,10 @@ function failureOf(result: Reading | BulkheadError, call: ValidatedCall): Failur
 }
 
 function finish(
-  { call, decision }: AllowedCall, attempt: number, result: Reading | BulkheadError, retries: Retries,
+  { call, decision }: AllowedCall, attempts: Attempts, result: Reading | BulkheadError, retries: Retries,
 ): ExecutedCall {
   const failure = failureOf(result, call)
-  const isSpent = failure?.class === 'ToolTransient' && attempt >= retries.attempts && retries.attempts > 1
+  const isSpent = failure?.class === 'ToolTransient' && attempts.count >= retries.attempts && retries.attempts > 1
     && mayRetry(failure, call.tool.definition, retries)
   const last = isSpent ? attemptsSpent(call.name, failure, retries) : result
   if (last instanceof BulkheadError) throw last

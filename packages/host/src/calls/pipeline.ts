@@ -16,6 +16,7 @@ import { guardResult, isResultGuarded } from './guard-result.ts'
 import { runBeforeHooks } from './hooks.ts'
 import { isRevertible, recordEffect } from './record-effect.ts'
 import { propose, receive, resolve, takeArguments, validate, type Proposal } from './receive.ts'
+import { startOf } from './running-call.ts'
 import { endingOf, saveWhole, settle, type Ending } from './settle.ts'
 
 /** Runs one call to its single outcome. Never rejects. */
@@ -164,7 +165,8 @@ async function finish(run: CallRun<StageRecord>, ready: Promise<BudgetedCall>, h
     const cleared = await runBeforeHooks(budgeted, host)
     if (isAuditRequired(host)) await untilRecorded(allowed, host)
     if (run.written) await untilAborted(run.written, call.signal)
-    const isInline = call.tool.extension.arrangement.placement === 'inline'
+    // A note about its start is written before it.
+    const isInline = call.tool.extension.arrangement.placement === 'inline' && startOf(call.tool) === undefined
     const executed = run.reach(await host.journal.leave(() => execute(cleared, run.attempts, host), isInline))
     if (isRevertible(executed)) await recordEffect(executed, host)
     ending = endingOf(run, isResultGuarded(call) ? await guardResult(executed, host) : executed, host)

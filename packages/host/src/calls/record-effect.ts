@@ -8,9 +8,9 @@ export const changeSource = (call: Call, workspace: string): ChangeSource => ({
   ...(call.session.delegatedBy.length > 0 && { delegatedBy: call.session.delegatedBy }),
 })
 
-/** Whether the tool of a call can revert it. */
+/** Whether the tool of a call can revert it, and there is something to revert. */
 export const isRevertible = ({ call: { tool, scope }, reading: { body } }: ExecutedCall): boolean =>
-  scope.reverts === undefined && body.type === 'output'
+  scope.reverts === undefined && body.type === 'output' && tool.definition.effects !== 'none'
   && tool.extension.compartment?.offers.reverts?.has(tool.name) === true
 
 /** Records the arguments and the result of a call for `revert` of its tool. Never rejects: the call has happened. */

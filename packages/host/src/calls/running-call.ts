@@ -4,7 +4,9 @@ import {
   type UseRules,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { eventFields, sessionFields } from '../model/event-fields.ts'
+import { isOwnTool, type ToolEntry } from '../extensions/registry/tool-entry.ts'
 import { overdue } from '../extensions/lifecycle/start.ts'
 import type { Running } from '../extensions/running-calls.ts'
 import type { Cancelled } from '../model/cancel-scope.ts'
@@ -12,6 +14,7 @@ import type { Attempts } from '../model/call-run.ts'
 import type { Deadline } from '../model/deadline.ts'
 import type { AllowedCall, HostContext, ValidatedCall } from '../policy/call.ts'
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
+import type { WaitingCall } from '../policy/call-session.ts'
 import { memoryOf } from '../policy/session-memory.ts'
 import { shownCallers } from './approval-request.ts'
 import { haltIfHeadless } from './authorize.ts'
@@ -106,6 +109,16 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     return this.call.parent?.running
   }
 
+  /** Belongs to the callers too: a repetition of theirs would repeat it. */
+  beginEffect(what: string): Promise<void> | undefined {
+    if (this.#isOver) throw this.#reason ?? callOver()
+    const { tool: { definition }, waiting } = this.call
+    if (definition.effects === 'none') throw withoutEffects(definition.name, what)
+    const own = this.#attempts.effects.begin(this.attempt, visibleText(what))
+    const outer = waiting?.beginEffect(what)
+    return own && outer ? Promise.all([own, outer]).then(() => undefined) : own ?? outer
+  }
+
   onCancel(listener: (reason: BulkheadError) => void): void {
     if (this.#reason) listener(this.#reason)
     else this.#cancelled = listener
@@ -162,15 +175,22 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   /** Call it once. */
   run(compartment: CompartmentSession): Promise<Json> {
     try {
-      // oxlint-disable-next-line eslint/no-useless-call -- a compartment is not a function
-      compartment.call(this).then(
-        (value) => { if (this.#close()) this.#answer.resolve(value) },
-        (thrown: unknown) => this.#fail(thrown),
-      )
+      const start = startOf(this.call.tool)
+      const noted = start === undefined ? undefined : this.beginEffect(start)
+      if (noted === undefined) this.#send(compartment)
+      else noted.then(() => this.#isOver || this.#send(compartment)).catch((thrown: unknown) => this.#fail(thrown))
     } catch (thrown) {
       this.#fail(thrown)
     }
     return this.#answer.promise
+  }
+
+  #send(compartment: CompartmentSession): void {
+    // oxlint-disable-next-line eslint/no-useless-call -- a compartment is not a function
+    compartment.call(this).then(
+      (value) => { if (this.#close()) this.#answer.resolve(value) },
+      (thrown: unknown) => this.#fail(thrown),
+    )
   }
 
   /** Ends it with a reason. Does nothing if it is over. */
@@ -196,6 +216,26 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     return true
   }
 }
+
+/** What the start of a tool begins, in words. undefined: the broker sees what it begins, or it begins nothing. */
+export function startOf({ name, definition: { effects }, extension: { descriptor } }: ToolEntry): string | undefined {
+  const { code, server } = descriptor
+  if (effects === 'none' || code.kind === 'files') return undefined
+  if (server) return `calls the server "${server.name}"`
+  return isOwnTool(name, descriptor) ? undefined : 'runs code in the process of the host'
+}
+
+const callOver = (): BulkheadError =>
+  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await the work inside the call.')
+
+const withoutEffects = (tool: string, what: string): BulkheadError => new BulkheadError(
+  'CapabilityDenied', `The tool "${tool}" has effects none, so it may not do this: ${what}. Declare its effects.`,
+  { data: { effects: 'none' } },
+)
+
+/** What a call that waits for this one passes on to it. */
+export const asWaiting = (running: RunningCall): WaitingCall =>
+  ({ pause: () => pauseFor(running), beginEffect: (what) => running.beginEffect(what) })
 
 /** Stops the time of a call, and of the calls that wait for it. Returns the function that continues it. */
 export function pauseFor({ call, deadline }: RunningCall): () => void {

@@ -1,12 +1,14 @@
 import type { Clock } from '@bulkhead/contract'
+import { BegunEffects, type EffectNotes } from './begun-effects.ts'
 import type { Reservation } from './budget.ts'
 import { Deadline } from './deadline.ts'
 
 /**
- * The attempts of a call, and the time that they share. It runs while the call waits for its extension to start and
+ * The attempts of a call, what they began, and the time that they share. It runs while the call waits for its extension to start and
  * while the tool runs. Written by the stage that waits.
  */
 export class Attempts {
+  readonly effects = new BegunEffects()
   #count = 0
   #allowedMs = 0
   #usedMs = 0
@@ -52,7 +54,8 @@ export class Attempts {
   }
 }
 
-interface JournalEntry {
+/** A call in the journal. */
+interface JournalEntry extends EffectNotes {
   /** Settles when the store has it. */
   readonly written?: Promise<void>
   close(): void
@@ -115,6 +118,7 @@ export class CallRun<Call> {
 
   open(journal: JournalEntry | undefined): void {
     this.#journal = journal
+    this.attempts.effects.noteIn(journal)
   }
 
   charge(reservation: Reservation): Reservation {

@@ -1,5 +1,6 @@
 import {
-  CALL_LIMITS, RETRIED_CLASSES, type ConfigFile, type ErrorClass, type ErrorCode, type OutcomeError, type ToolDefinition,
+  CALL_LIMITS, isRepeatable, RETRIED_CLASSES, type ConfigFile, type ErrorClass, type ErrorCode, type OutcomeError,
+  type ToolDefinition,
 } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 
@@ -31,7 +32,7 @@ export interface Failure extends Pick<OutcomeError, 'class' | 'retryable'> {
 
 /** A second attempt of the same call would have no time left, meet the same fault, or ask a person twice. */
 const FINAL: ReadonlySet<ErrorCode> = new Set([
-  'ExecutionTimeout', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree', 'LifecycleFailure',
+  'ExecutionTimeout', 'OutcomeUnknown', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree', 'LifecycleFailure',
   'LifecycleTimeout',
   'CompartmentQuarantined', 'MaxRetriesExceeded', 'InteractionTimeout', 'TooManyCalls',
   'ServerUnavailable',
@@ -58,17 +59,18 @@ const LASTING_MESSAGES: readonly RegExp[] = [
 const FAILURE_COUNTS = ['failed', 'failures', 'error', 'errors', 'failed_count', 'error_count'] as const
 
 /**
- * Whether another attempt may follow. A tool that reports that it is busy has not acted, and a tool that only reads may
- * read again, also after an exception. After a crash the effects are unknown, so only idempotent tools are repeated.
+ * Whether another attempt may follow. A tool that reports that it is busy has not acted. After a crash or an exception the
+ * effects of the tool decide: the host begins nothing for one with effects `none`, and a repetition of an idempotent one is
+ * harmless. Others may have acted, and may have asked a person.
  */
 export function mayRetry(
-  failure: Failure, { idempotent, mode }: Pick<ToolDefinition, 'idempotent' | 'mode'>, { classes }: Pick<Retries, 'classes'>,
+  failure: Failure, { effects, mode }: Pick<ToolDefinition, 'effects' | 'mode'>, { classes }: Pick<Retries, 'classes'>,
 ): boolean {
   const { code, class: errorClass, retryable, isException = false } = failure
   if (FINAL.has(code) || !classes.has(errorClass)) return false
-  if (errorClass === 'ExtensionHost') return retryable && idempotent
+  if (errorClass === 'ExtensionHost') return retryable && isRepeatable(effects)
   if (isLasting(failure)) return false
-  return errorClass === 'ToolTransient' || ((retryable || isException) && (idempotent || mode === 'read'))
+  return errorClass === 'ToolTransient' || ((retryable || isException) && (isRepeatable(effects) || mode === 'read'))
 }
 
 /** Whether another attempt would fail in the same way: a missing file stays missing, and a failing test fails. */

@@ -9,9 +9,12 @@ import type { Interactions } from './interaction/interactions.ts'
 import type { PausedCalls } from './interaction/paused-calls.ts'
 import type { SessionPolicy } from './session-policy.ts'
 
-/** Time that can be stopped. Returns the function that continues it. */
-export interface Pausable {
+/** A call that waits for another one, or for a session. */
+export interface WaitingCall {
+  /** Stops the time of it and of every call that waits for it. Returns the function that continues it. */
   pause(): () => void
+  /** What the other one begins belongs to this one too. As `beginEffect` of `ToolInvocation`. */
+  beginEffect(what: string): Promise<void> | undefined
 }
 
 /** The session of a call, as the steps see it. */
@@ -38,6 +41,6 @@ export interface SessionScope {
   /** What extensions keep for the session, by layer and id. */
   readonly memory: Map<string, Json>
   readonly hooks: { readonly all: readonly Hooks[] }
-  /** The call of `task` that waits for this session. Its time stops while a person is asked. */
-  readonly waiting: Pausable | undefined
+  /** The call of `task` that waits for this session. */
+  readonly waiting: WaitingCall | undefined
 }

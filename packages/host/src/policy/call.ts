@@ -17,7 +17,7 @@ import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { CountFiles } from './approvals/offers.ts'
-import type { Pausable, SessionScope } from './call-session.ts'
+import type { WaitingCall, SessionScope } from './call-session.ts'
 import type { Decision, MadeChange } from './decision.ts'
 import type { PausedCalls, Resumption } from './interaction/paused-calls.ts'
 
@@ -47,7 +47,7 @@ export interface CallScope {
 }
 
 /** A tool that calls a tool: the called tool may have no power that the caller lacks, unless it is a program. */
-export interface ParentCall {
+export interface ParentCall extends WaitingCall {
   readonly callId: string
   /** The call of the model. */
   readonly rootCallId: string
@@ -60,8 +60,6 @@ export interface ParentCall {
    * The bundled `code_mode`, which the model called: its calls are the session's own, and its power does not limit them.
    */
   readonly isProgram: boolean
-  /** Stops the time of every call that waits for this one. Returns the function that continues it. */
-  pause(): () => void
 }
 
 /** A call as the caller passed it, read once and not checked. Frozen. */
@@ -105,7 +103,7 @@ export class Call {
   }
 
   /** The call that waits for this one: of the tool that makes it, or of `task`. */
-  get waiting(): Pausable | undefined {
+  get waiting(): WaitingCall | undefined {
     return this.scope.parent ?? this.session.waiting
   }
 

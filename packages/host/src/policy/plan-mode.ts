@@ -15,11 +15,12 @@ export function evaluatePlanMode(tool: ToolEntry, analysis: CallAnalysis): Verdi
 
 /**
  * Whether no call of a tool changes anything outside of the session. The mode of a bundled tool is known to be right,
- * and a third party has the mode `read` only if it requires no more than to read files.
+ * and a third party has the mode `read` only if it requires no more than to read files. With effects `none`, the host
+ * refuses whatever could change something.
  */
-function changesNothing({ definition: { mode, requires, idempotent }, origin, extension }: ToolEntry): boolean {
+function changesNothing({ definition: { mode, requires, idempotent, effects }, origin, extension }: ToolEntry): boolean {
   const { manifest, server } = extension.descriptor
-  if (mode === 'read') return true
+  if (mode === 'read' || effects === 'none') return true
   if (origin.layer === 'bundled') {
     const acts = (requires.fs?.write?.length ?? 0) > 0 || (requires.shell?.length ?? 0) > 0
     return !mayChange(requires) || (mode === 'external' && idempotent && !acts)

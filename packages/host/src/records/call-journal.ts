@@ -1,10 +1,12 @@
-import type { Clock } from '@bulkhead/contract'
+import { BulkheadError, type Clock } from '@bulkhead/contract'
+import type { EffectNotes } from '../model/begun-effects.ts'
 import type { EventBus } from './events.ts'
 import { InterruptedCalls, type InterruptedCall, type InterruptionSources, type Owner } from './interrupted-calls.ts'
-import { JournalFile, type JournalledCall } from './journal-file.ts'
+import { createRedaction } from './redaction.ts'
+import { JournalFile, termsOf, type BegunEffect, type JournalledCall } from './journal-file.ts'
 
 /** One call in the journal. */
-export interface JournalEntry {
+export interface JournalEntry extends EffectNotes {
   /** Settles when the store has it, or has failed; never rejects. Absent if `save` writes it. */
   readonly written?: Promise<void>
   /** Idempotent. */
@@ -15,13 +17,18 @@ export interface JournalEntry {
 interface Note extends JournalEntry {
   readonly call: JournalledCall
   state: 'new' | 'noted' | 'over'
-  /** Set once it is written. */
+  /** Both are set once it is written. */
   number: number
+  startedAt: number
+  begun: readonly BegunEffect[]
 }
 
 export interface JournalSources extends InterruptionSources {
   readonly clock: Clock
 }
+
+/** A command line may hold a token. */
+const SHAPES = createRedaction([])
 
 const JOURNAL = 'journal of calls'
 /** A call that has not left after this time is written while it waits. */
@@ -89,17 +96,23 @@ export class CallJournal {
     this.#unsaved = []
     if (unsaved.length === 0) return
     try {
-      const { store, clock } = this.#sources
-      const notes = this.#notes ??= new JournalFile(store.notes!.open(this.#owner.id))
-      const startedAt = clock.now()
-      for (const note of unsaved) {
-        note.number = notes.put(note.call, startedAt)
-        note.state = 'noted'
-      }
-      notes.save()
+      const startedAt = this.#sources.clock.now()
+      for (const note of unsaved) this.#put(note, startedAt)
+      this.#file.save()
     } catch (thrown) {
       this.#sources.events.suppressed(JOURNAL, thrown)
     }
+  }
+
+  get #file(): JournalFile {
+    this.#notes ??= new JournalFile(this.#sources.store.notes!.open(this.#owner.id))
+    return this.#notes
+  }
+
+  #put(note: Note, startedAt: number, begun?: readonly BegunEffect[]): void {
+    note.number = this.#file.put(note.call, startedAt, begun)
+    note.startedAt = startedAt
+    note.state = 'noted'
   }
 
   readonly #saveNow = (): void => {
@@ -108,11 +121,26 @@ export class CallJournal {
   }
 
   #note(call: JournalledCall): Note {
-    const note: Note = { call, state: 'new', number: 0, close: () => this.#drop(note) }
+    const note: Note = {
+      call, state: 'new', number: 0, startedAt: 0, begun: [],
+      begin: (attempt, what) => this.#begin(note, attempt, what), close: () => this.#drop(note),
+    }
     this.#unsaved.push(note)
     if (!this.#isSaving) setTimeout(this.#saveNow, WAITING_MS)
     this.#isSaving = true
     return note
+  }
+
+  /** Saved in this tick, with no wait for the disk. */
+  #begin(note: Note, attempt: number, what: string): undefined {
+    if (note.state === 'over') throw callOver()
+    this.#requireFiles()
+    const at = this.#sources.clock.now()
+    const begun = [...note.begun, { attempt, at, what: SHAPES.text(what) }]
+    if (note.state === 'new') this.#put(note, at, begun)
+    else this.#file.replace(note.number, note.call, note.startedAt, begun)
+    this.#file.save()
+    note.begun = begun
   }
 
   /** If an entry is not removed, the next host closes its call again. The call still has its outcome. */
@@ -130,10 +158,22 @@ export class CallJournal {
   #write({ session, id, name, tool }: JournalledCall): JournalEntry {
     const { store, clock } = this.#sources
     const key = `${this.#owner.id}/${++this.#count}`
-    const record = { sessionId: session.id, callId: id, tool: name, origin: { ...tool.origin }, startedAt: clock.now() }
+    const record = {
+      sessionId: session.id, callId: id, tool: name, origin: { ...tool.origin }, startedAt: clock.now(),
+      ...termsOf(tool.definition),
+    }
     let open = true
+    let begun: readonly BegunEffect[] = []
     return {
       written: this.#writes.add(store.write('call', key, record)),
+      begin: (attempt, what) => {
+        if (!open) throw callOver()
+        const next = [...begun, { attempt, at: clock.now(), what: SHAPES.text(what) }]
+        const written = store.write('call', key, { ...record, begun: next.map((effect) => ({ ...effect })) })
+          .then(() => { begun = next })
+        void this.#writes.add(written)
+        return written
+      },
       close: () => {
         if (open) void this.#writes.add(store.remove('call', key))
         open = false
@@ -161,6 +201,9 @@ export class CallJournal {
     return this.#writes.settled()
   }
 }
+
+const callOver = (): BulkheadError =>
+  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await the work inside the call.')
 
 /** Writes that are not awaited one by one. A failure is reported. */
 export class PendingWrites {

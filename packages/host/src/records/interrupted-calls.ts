@@ -1,7 +1,8 @@
-import { BulkheadError, type ErrorOutcome, type OutcomeOrigin, type Store } from '@bulkhead/contract'
+import type { ErrorOutcome, OutcomeOrigin, Store } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { errorBody } from '../model/outcome.ts'
 import type { EventBus } from './events.ts'
+import { interruption, readTerms, type OpenCallTerms } from './interruption.ts'
 import { callsIn } from './journal-file.ts'
 
 /** A call that was open when its host ended. */
@@ -89,8 +90,7 @@ export class InterruptedCalls {
   }
 }
 
-interface LeftCall extends NamedCall {
-  readonly tool: string
+interface LeftCall extends NamedCall, OpenCallTerms {
   readonly origin: OutcomeOrigin | null
 }
 
@@ -105,19 +105,22 @@ function claimant(claim: Json | undefined): string | undefined {
 
 /** Empty for an unknown form. */
 function readRecord(value: Json): LeftCall[] {
-  const { sessionId, callId, tool, origin = null, startedAt } = isJsonObject(value) ? value : {} as JsonObject
+  const record = isJsonObject(value) ? value : {} as JsonObject
+  const { sessionId, callId, tool, origin = null, startedAt } = record
   if (typeof sessionId !== 'string' || typeof callId !== 'string' || typeof tool !== 'string') return []
   const time = new Date(typeof startedAt === 'number' ? startedAt : String(startedAt)).getTime()
-  return [{ sessionId, callId, tool, origin: origin as OutcomeOrigin | null, startedAt: Number.isNaN(time) ? 0 : time }]
+  return [{
+    sessionId, callId, tool, origin: origin as OutcomeOrigin | null, startedAt: Number.isNaN(time) ? 0 : time,
+    ...readTerms(record),
+  }]
 }
 
-function interruptedCall({ sessionId, callId, tool, origin, startedAt }: LeftCall): InterruptedCall {
-  const error =
-    new BulkheadError('CallInterrupted', `The call of "${tool}" was aborted: the host ended while it was open.`)
+function interruptedCall(call: LeftCall): InterruptedCall {
+  const { sessionId, callId, tool, origin, startedAt } = call
   return {
     sessionId,
     startedAt: new Date(startedAt).toISOString(),
-    outcome: { ...errorBody(error), metadata: { call_id: callId, tool, origin, duration_ms: 0, attempt: 0 } },
+    outcome: { ...errorBody(interruption(call)), metadata: { call_id: callId, tool, origin, duration_ms: 0, attempt: 0 } },
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Notebook, OutcomeOrigin } from '@bulkhead/contract'
+import type { Notebook, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 
 /** A call as the journal records it. */
@@ -6,7 +6,19 @@ export interface JournalledCall {
   readonly id: string
   readonly name: string
   readonly session: { readonly id: string }
-  readonly tool: { readonly origin: OutcomeOrigin }
+  readonly tool: {
+    readonly origin: OutcomeOrigin
+    readonly definition: Pick<ToolDefinition, 'effects' | 'verify'>
+  }
+}
+
+/** Something that a call began and that can have an effect. */
+export interface BegunEffect {
+  readonly attempt: number
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** In words, such as `writes src/a.ts`. */
+  readonly what: string
 }
 
 /** The common part of the calls of one tool in one session. It is most of the data, and written once. */
@@ -23,7 +35,7 @@ interface Form {
 /** Forms beyond this are kept only while calls use them. */
 const MOST_FORMS = 256
 
-/** Calls as notes: `[form, callId, startedAt]`. A form is its data and its number. */
+/** Calls as notes: `[form, callId, startedAt, begun?]`. A form is its data and its number. */
 export class JournalFile {
   readonly #notebook: Notebook
   /** By session. */
@@ -40,13 +52,20 @@ export class JournalFile {
   }
 
   /** Returns its number. Throws StoreUnavailable. */
-  put({ session: { id: sessionId }, id, name, tool: { origin } }: JournalledCall, startedAt: number): number {
-    const form = this.#knownForm(sessionId, name, origin) ?? this.#putForm(sessionId, name, origin)
+  put(
+    { session: { id: sessionId }, id, name, tool }: JournalledCall, startedAt: number, begun: readonly BegunEffect[] = [],
+  ): number {
+    const form = this.#knownForm(sessionId, name, tool.origin) ?? this.#putForm(sessionId, name, tool)
     const number = this.#free.pop() ?? ++this.#count
-    this.#notebook.put(number, `[${form.number},${JSON.stringify(id)},${startedAt}]`)
+    this.#notebook.put(number, textOf(form, id, startedAt, begun))
     form.calls++
     this.#formOf[number] = form
     return number
+  }
+
+  /** Replaces the note of a call by one with what it began. Throws StoreUnavailable. */
+  replace(number: number, { id }: JournalledCall, startedAt: number, begun: readonly BegunEffect[]): void {
+    this.#notebook.put(number, textOf(this.#formOf[number]!, id, startedAt, begun))
   }
 
   /** Contract: once for each. Throws StoreUnavailable. */
@@ -83,10 +102,10 @@ export class JournalFile {
     return undefined
   }
 
-  #putForm(sessionId: string, tool: string, origin: OutcomeOrigin): Form {
+  #putForm(sessionId: string, tool: string, { origin, definition }: JournalledCall['tool']): Form {
     if (this.#forms >= MOST_FORMS) this.dropUnused()
     const number = this.#free.pop() ?? ++this.#count
-    this.#notebook.put(number, JSON.stringify({ form: number, sessionId, tool, origin }))
+    this.#notebook.put(number, JSON.stringify({ form: number, sessionId, tool, origin, ...termsOf(definition) }))
     const form: Form = { sessionId, tool, origin, number, calls: 0 }
     this.#known.getOrInsertComputed(sessionId, () => []).push(form)
     this.#forms++
@@ -94,13 +113,21 @@ export class JournalFile {
   }
 }
 
+const textOf = ({ number }: Form, callId: string, startedAt: number, begun: readonly BegunEffect[]): string =>
+  `[${number},${JSON.stringify(callId)},${startedAt}${begun.length > 0 ? `,${JSON.stringify(begun)}` : ''}]`
+
+/** What the next host must know of the tool. A version that kept no notes of effects wrote neither. */
+export const termsOf = (
+  { effects, verify }: JournalledCall['tool']['definition'],
+): Pick<ToolDefinition, 'effects' | 'verify'> => ({ effects, ...(verify !== undefined && { verify }) })
+
 /** The calls of left-over notes, each as one record. Notes of an unknown form are skipped. */
 export function callsIn(texts: readonly string[]): readonly JsonObject[] {
   const values = texts.map((text) => parseJson(text)).flatMap((parsed) => parsed.ok ? [parsed.value] : [])
   const forms =
     new Map(values.filter(isJsonObject).map(({ form, ...same }): [Json | undefined, JsonObject] => [form, same]))
-  return values.filter((value) => Array.isArray(value)).flatMap(([number, callId, startedAt]) => {
+  return values.filter((value) => Array.isArray(value)).flatMap(([number, callId, startedAt, begun]) => {
     const form = forms.get(number)
-    return form && callId !== undefined && startedAt !== undefined ? [{ ...form, callId, startedAt }] : []
+    return form && callId !== undefined && startedAt !== undefined ? [{ ...form, callId, startedAt, ...(begun && { begun }) }] : []
   })
 }

@@ -5,7 +5,7 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { lateOutcome } from '../calls/late-result.ts'
 import { changeSource } from '../calls/record-effect.ts'
-import { pauseFor, type RunningCall } from '../calls/running-call.ts'
+import { asWaiting, type RunningCall } from '../calls/running-call.ts'
 import type { HostContext } from '../policy/call.ts'
 import type { Agents } from './agents.ts'
 import type { HostSession } from './host-session.ts'
@@ -82,7 +82,7 @@ export async function delegate(delegation: Delegation, sources: DelegationSource
     agent: sources.agents.list().length === 0 ? { name } : name, background, signal: background ? stop.signal : signal,
     // A mode of its own would only add questions: the mode of the parent applies to each of its calls.
     mode: 'yolo',
-  }, { waiting: background ? undefined : { pause: () => pauseFor(running) }, call: delegatingCall(running) })
+  }, { waiting: background ? undefined : asWaiting(running), call: delegatingCall(running) })
   const { id: sessionId } = session
   const request: AgentRequest = {
     agent: session.agent!, prompt, metadata, background, session,

@@ -8,7 +8,7 @@ import { atPointer, findJsonFault, type Json } from '@bulkhead/kit/json'
 import { runCall } from '../calls/pipeline.ts'
 import { changeServices } from './change-services.ts'
 import type { ToolCall } from '../calls/receive.ts'
-import { askForTool, pauseFor, type RunningCall } from '../calls/running-call.ts'
+import { askForTool, asWaiting, type RunningCall } from '../calls/running-call.ts'
 import { openOutput } from '../calls/whole-output.ts'
 import type { ExtensionServices, ServiceRequest } from '../extensions/registry/candidate.ts'
 import { RunningCalls } from '../extensions/running-calls.ts'
@@ -230,7 +230,8 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
     const forget = [by.nest(end), onAbort(signal, end)]
     const parent = {
       callId: call.id, rootCallId: call.parent?.rootCallId ?? call.id, tool: call.tool,
-      callers: isProgram ? [] : [...call.callers, call.tool], running: by, isProgram, pause: () => pauseFor(by),
+      callers: isProgram ? [] : [...call.callers, call.tool], running: by, isProgram,
+      ...asWaiting(by),
     }
     return runCall({
       scope: {

@@ -7,7 +7,7 @@ import type { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import { approvalTerms } from '../policy/approvals/approval-terms.ts'
 import { SessionApprovals } from '../policy/approvals/session-approvals.ts'
 import type { HostContext } from '../policy/call.ts'
-import type { Pausable, SessionScope } from '../policy/call-session.ts'
+import type { WaitingCall, SessionScope } from '../policy/call-session.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import type { AgentsRequire } from '../policy/agent-bound.ts'
 import type { UsableAgent } from './agents.ts'
@@ -20,7 +20,7 @@ export interface ScopeSources extends RootSources {
   readonly projectApprovals: ProjectApprovals
   readonly agentsRequire: AgentsRequire
   /** Of a sub-agent: the call that waits for it. */
-  readonly waiting?: Pausable | undefined
+  readonly waiting?: WaitingCall | undefined
   /** Of a sub-agent: the calls that delegate, the outermost first. */
   readonly delegatedBy?: readonly DelegatingCall[] | undefined
 }
@@ -28,7 +28,7 @@ export interface ScopeSources extends RootSources {
 /** The call that opens a session for a sub-agent. */
 export interface SubagentOrigin {
   /** Waits for the sub-agent. Default: the call that waits for the parent session. */
-  readonly waiting?: Pausable | undefined
+  readonly waiting?: WaitingCall | undefined
   readonly call?: DelegatingCall
 }
 

@@ -1,4 +1,4 @@
-import { ERRORS, type ConfigFile, type ErrorCode, type ToolMode } from '@bulkhead/contract'
+import { ERRORS, type ConfigFile, type ErrorCode, type ToolDefinition } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { backoffMs, mayRetry, retriesOf } from '../../src/model/retries.ts'
 import { ManualClock } from '../twin/clock.ts'
@@ -7,9 +7,10 @@ import { createWorld } from '../twin/world.ts'
 const failure = (code: ErrorCode, message = 'it did not work') =>
   ({ code, class: ERRORS[code].class, retryable: ERRORS[code].retryable, message })
 const retries = retriesOf({})
-const acts = { idempotent: false, mode: 'external' as ToolMode }
-const idempotent = { ...acts, idempotent: true }
-const reads = { ...acts, mode: 'read' as ToolMode }
+type Repeated = Pick<ToolDefinition, 'effects' | 'mode'>
+const acts: Repeated = { effects: 'once', mode: 'external' }
+const idempotent: Repeated = { ...acts, effects: 'idempotent' }
+const reads: Repeated = { effects: 'none', mode: 'read' }
 
 test.each<[ErrorCode, string, boolean, boolean, boolean]>([
   // code, message, whether it is tried again for a tool that acts, an idempotent one, one that reads
@@ -25,10 +26,11 @@ test.each<[ErrorCode, string, boolean, boolean, boolean]>([
   ['BudgetExhausted', 'none left', false, false, false],
   ['OutputTooLarge', 'long', false, false, false],
   ['StoreUnavailable', 'the disk is full', false, true, true],
+  ['OutcomeUnknown', 'it may have happened', false, false, false],
   ['ExecutionTimeout', 'late', false, false, false],
   ['InteractionTimeout', 'no answer', false, false, false],
-  ['CompartmentCrashed', 'it died', false, true, false],
-  ['CompartmentKilled', 'it died', false, true, false],
+  ['CompartmentCrashed', 'it died', false, true, true],
+  ['CompartmentKilled', 'it died', false, true, true],
   ['CompartmentOutOfHeap', 'it grew', false, false, false],
   ['CompartmentOutOfMemory', 'it grew', false, false, false],
   ['CompartmentStartTimeout', 'it takes long', false, false, false],
@@ -39,6 +41,13 @@ test.each<[ErrorCode, string, boolean, boolean, boolean]>([
   ['ToolCancelled', 'stop', false, false, false],
 ])('%s (%s): %s %s %s', (code, message, ...expected) => {
   expect([acts, idempotent, reads].map((tool) => mayRetry(failure(code, message), tool, retries))).toEqual(expected)
+})
+
+test('after a crash only a call with effects that allow it is tried again', () => {
+  const tried = (['none', 'idempotent', 'reversible', 'once'] as const)
+    .map((effects) => mayRetry(failure('CompartmentCrashed'), { ...acts, effects }, retries))
+  expect(tried).toEqual([true, true, false, false])
+  expect(mayRetry(failure('ExecutionTimeout'), reads, retries)).toBe(false)
 })
 
 test('the pause grows by half each time, with jitter', () => {

@@ -146,12 +146,16 @@ test('a call that crashes at every attempt is reported as a crash', async () => 
   expect(world.sandbox.requests).toHaveLength(3)
 })
 
-test('after a crash a tool that only claims to read is not retried', async () => {
-  const { clock, world, call } = await prepared({ execute: () => { world.compartment().crash(); return hang() } })
+test.each<[string, ToolSketch, number]>([
+  ['that can only read', {}, 3],
+  ['that claims to have no effects and can write', { requires: { fs: { write: ['{workspace}'] } }, effects: 'none' }, 1],
+  ['that can be reverted', { ...ACTS, effects: 'reversible' }, 1],
+])('after a crash a tool %s has as many attempts as its effects allow', async (_, tool, attempts) => {
+  const { clock, world, call } = await prepared({ ...tool, execute: () => { world.compartment().crash(); return hang() } })
   const outcome = call()
   await clock.advance(60_000)
-  expect(await outcome).toMatchObject({ error: { code: 'CompartmentCrashed' }, metadata: { attempt: 1 } })
-  expect(world.sandbox.requests).toHaveLength(1)
+  expect(await outcome).toMatchObject({ error: { code: 'CompartmentCrashed' }, metadata: { attempt: attempts } })
+  expect(world.sandbox.requests).toHaveLength(attempts)
 })
 
 test('a failed start is not retried by the same call', async () => {

@@ -104,7 +104,7 @@ test('the events of each call are in order: proposed, decided, started, ended', 
   expect(await order({})).toEqual(['Proposed', 'Decided', 'Started', 'Succeeded'])
   expect(
     await order({
-      mode: 'local',
+      mode: 'local', effects: 'once',
       execute: () => {
         throw new Error('no')
       },

@@ -6,7 +6,7 @@ import { JournalFile, callsIn } from '../../src/records/journal-file.ts'
 const origin = { layer: 'global', extension: 'sample', version: '1.0.0', digest: 'd' } as const
 
 const callOf = (id: string, sessionId = 's', name = 'echo', from: object = origin) =>
-  ({ session: { id: sessionId }, id, name, tool: { origin: from } }) as ResolvedCall
+  ({ session: { id: sessionId }, id, name, tool: { origin: from, definition: { effects: 'once' } } }) as ResolvedCall
 
 /** The notes by number. */
 function notebook() {
@@ -26,7 +26,7 @@ test('common parts of calls are written once, and each call is complete for the 
   expect(open.size).toBe(calls.length + 4)
   expect([...open.values()].every((text) => !text.includes('\n'))).toBe(true)
   expect(left()).toEqual(calls.map(({ session, id, name, tool }, index) =>
-    ({ sessionId: session.id, tool: name, origin: tool.origin, callId: id, startedAt: index })))
+    ({ sessionId: session.id, tool: name, origin: tool.origin, effects: 'once', callId: id, startedAt: index })))
   for (const number of numbers.slice(1)) notes.drop(number)
   expect(left()).toMatchObject([{ callId: 'a' }])
 })

@@ -1,7 +1,7 @@
 import {
   AGENT_TOOL, BulkheadError, compileCeiling, compileGrant, ERRORS, narrowPower, withCommonConfig,
   type CompartmentServices, type CompartmentTool, type Diagnostic, type ExtensionDescriptor, type Layer,
-  type ToolManifest, type VariableValues,
+  type ToolManifest, type ToolMode, type VariableValues,
 } from '@bulkhead/contract'
 import { atPointer, canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { Extension } from '../lifecycle/extension.ts'
@@ -99,8 +99,23 @@ export function prepareCandidate(
       return []
     }
   })
+  checkVerifiers(tools)
   return { descriptor, generation, extension, tools, dropped, fingerprint: fingerprintOf(descriptor, settings) }
 }
+
+/** A tool that tells what another one did is called when its outcome is unknown, so it must change nothing. */
+function checkVerifiers(tools: readonly ToolEntry[]): void {
+  for (const [index, { definition: { verify: name } }] of tools.entries()) {
+    const verify = name === undefined ? undefined : tools.find((tool) => tool.name === name)?.definition
+    if (verify === undefined || (verify.effects === 'none' && READING.has(verify.mode))) continue
+    const message = `The tool "${name}" cannot verify others: it has mode ${verify.mode} and effects ${verify.effects}. It `
+      + 'needs effects none, and mode read, or external if it requires net.'
+    throw new BulkheadError('ShapeInvalid', message, { data: { path: `/tools/${index}/verify` } })
+  }
+}
+
+/** A tool that requests something with GET has the mode `external`. */
+const READING: ReadonlySet<ToolMode> = new Set<ToolMode>(['read', 'external'])
 
 function droppedTool(tool: string, server: string, { code, message, data }: BulkheadError): BulkheadError {
   return new BulkheadError(code, `The tool "${tool}" of "${server}" is not offered. ${message}`, { data: data as Json })

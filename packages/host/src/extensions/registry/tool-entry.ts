@@ -1,5 +1,6 @@
 import {
-  BulkheadError, byteSize, CALL_LIMITS, classifyToolMode, compileApprovalKey, declaresSetting, hasEffects, namesSensitiveFiles, powerItems, REQUIREMENT_VARIABLES,
+  BulkheadError, byteSize, CALL_LIMITS, classifyEffects, classifyToolMode, compileApprovalKey, declaresSetting,
+  hasEffects, isBundledTool, isRepeatable, namesSensitiveFiles, powerItems, REQUIREMENT_VARIABLES,
   type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin, type Power, type PowerItem,
   type RuleCapability, type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
@@ -101,6 +102,10 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   const mode = isTrusted && manifest.mode ? manifest.mode : classifyToolMode(manifest, {
     env: descriptor.manifest.env, secrets: descriptor.manifest.secrets, ...(isConfined && descriptor.manifest),
   })
+  const effects = classifyEffects(manifest, {
+    isConfined, isTrusted: isOwnTool(manifest.name, descriptor) || server !== undefined, mode,
+    stateSlot: descriptor.manifest.stateSlot,
+  })
   // In the order in which records are written.
   const origin = Object.freeze({ digest: digests.package, extension: id, layer, version })
   const bound = Object.freeze({
@@ -120,7 +125,9 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     mode,
     kind: manifest.kind ?? LOCKED_KINDS.get(manifest.name) ?? 'other',
     gated: manifest.gated || gatedByHost,
-    idempotent: manifest.idempotent,
+    idempotent: isRepeatable(effects),
+    effects,
+    ...(manifest.verify === undefined ? {} : { verify: manifest.verify }),
     executor: server ? 'remote' : 'local',
   })
   return Object.freeze({
@@ -152,6 +159,10 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     canReveal: (manifest.requires.shell?.length ?? 0) > 0 || (manifest.requires.fs?.read ?? []).some(namesSensitiveFiles),
   })
 }
+
+/** Whether it ships with the host, and acts only through the broker. Tools that an embedder registers are no such tools. */
+export const isOwnTool = (name: string, { layer, code }: Pick<ExtensionDescriptor, 'layer' | 'code'>): boolean =>
+  layer === 'bundled' && code.kind === 'module' && isBundledTool(name)
 
 /**
  * A server answers in the form of its protocol, whatever its schemas say. Those describe the data in it. A schema that

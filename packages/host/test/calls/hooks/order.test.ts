@@ -78,7 +78,7 @@ test('an update calls its hooks in order', async () => {
 })
 
 test('an exception calls onToolError', async () => {
-  expect(await recorded({ mode: 'local', execute: () => { throw new Error('wrong') } })).toEqual([
+  expect(await recorded({ mode: 'local', effects: 'once', execute: () => { throw new Error('wrong') } })).toEqual([
     ...DECIDED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1', 'onToolError 1', 'Failed', 'afterToolExecution',
   ])
 })

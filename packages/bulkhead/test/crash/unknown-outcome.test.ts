@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createHost, openSqliteStore } from '../../src/index.ts'
+import { CACHE } from '../cache.ts'
+import { writeExtension } from '../extension-folder.ts'
+
+const HOST = fileURLToPath(new URL('./fixtures/acting-host.ts', import.meta.url))
+const WRITES = { fs: { write: ['{workspace}/*.txt'] } }
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bulkhead-unknown-'))
+  writeExtension(join(folder, 'home'), {
+    id: 'acts', stateSlot: { slotVersion: '1', schema: {} },
+    tools: [
+      { name: 'writes', requires: WRITES }, { name: 'waits', requires: WRITES }, { name: 'keeps' },
+      { name: 'asks', requires: { capabilities: ['interact'] } }, { name: 'lies', requires: WRITES, effects: 'none' },
+      { name: 'calls', requires: { ...WRITES, capabilities: ['tools.call'] } },
+    ],
+  }, `const forever = () => new Promise(() => {})
+  const report = (runtime) => { runtime.progress(runtime.toolName); return forever() }
+  const write = async (_, runtime) => {
+    await runtime.fs.write(runtime.toolName + '.txt', 'done')
+    return report(runtime)
+  }
+  export default { tools: {
+    writes: { execute: write }, lies: { execute: write },
+    waits: { execute: (_, runtime) => report(runtime) },
+    keeps: { async execute(_, runtime) { await runtime.state.write(1); return report(runtime) } },
+    asks: { async execute(_, runtime) { runtime.progress('asks'); await runtime.interact.ask('Why?') } },
+    calls: { execute: (_, runtime) => runtime.tools.call('writes', {}) },
+  } }`)
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Kills a host when each of its calls has reported. Returns how the next host settles them. */
+async function killedAt(calls: readonly string[], reports: readonly string[] = calls) {
+  const child = spawn(process.execPath, [HOST, folder, CACHE, JSON.stringify(calls)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const waiting = new Set(reports)
+  for await (const line of createInterface({ input: child.stdout })) {
+    waiting.delete(line)
+    if (waiting.size === 0) break
+  }
+  child.kill('SIGKILL')
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  expect(child.signalCode).toBe('SIGKILL')
+  const store = await openSqliteStore({ file: join(folder, 'host.db') })
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store })
+  const interrupted = await host.interruptedCalls()
+  expect(await host.interruptedCalls()).toBe(interrupted)
+  await host.close()
+  return new Map(interrupted.map(({ outcome: { metadata, error } }) => [metadata.tool, error]))
+}
+
+it('a killed host leaves calls that began nothing, and calls with an unknown outcome', async () => {
+  const settled = await killedAt(['writes', 'waits', 'keeps', 'asks', 'lies', 'in_host'])
+  expect(readFileSync(join(folder, 'writes.txt'), 'utf8')).toBe('done')
+  const codes = Object.fromEntries([...settled].map(([tool, { code }]) => [tool, code]))
+  expect(codes).toEqual({
+    writes: 'OutcomeUnknown', waits: 'CallInterrupted', keeps: 'OutcomeUnknown', asks: 'CallInterrupted',
+    lies: 'OutcomeUnknown', in_host: 'OutcomeUnknown',
+  })
+  expect(settled.get('writes')).toMatchObject({
+    retryable: false, data: { began: [{ what: 'writes writes.txt', attempt: 1 }], effects: 'once' },
+  })
+  expect(settled.get('lies')).toMatchObject({ data: { began: [{ what: 'writes lies.txt' }], effects: 'once' } })
+  expect(settled.get('keeps')).toMatchObject({ data: { began: [{ what: 'writes the state of the extension' }] } })
+})
+
+it('what a tool began through another one makes the outcome of both unknown', async () => {
+  const settled = await killedAt(['calls'], ['writes'])
+  expect([...settled].map(([tool, { code, data }]) => ({ tool, code, data }))).toMatchObject([
+    { tool: 'calls', code: 'OutcomeUnknown', data: { began: [{ what: 'writes writes.txt' }] } },
+    { tool: 'writes', code: 'OutcomeUnknown', data: { began: [{ what: 'writes writes.txt' }] } },
+  ])
+})

@@ -1,0 +1,56 @@
+import { BulkheadError, type ToolEffects } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { BegunEffect } from './journal-file.ts'
+
+/** What the journal knows of a call that was open when its host ended. */
+export interface OpenCallTerms {
+  readonly tool: string
+  readonly begun: readonly BegunEffect[]
+  /** undefined: the version that wrote the entry kept no notes of effects. */
+  readonly effects: ToolEffects | undefined
+  /** The tool that tells whether the call has happened. */
+  readonly verify: string | undefined
+}
+
+/** The most that a message lists. `data` has all. */
+const SHOWN = 3
+
+/** How a call ends whose host ended: by what it had begun. */
+export function interruption({ tool, begun, effects, verify }: OpenCallTerms): BulkheadError {
+  const ended = `The call of "${tool}" was interrupted: the host ended while it was open.`
+  if (effects !== undefined && begun.length === 0) {
+    const safe = 'It had begun nothing that can have an effect, apart from requests with GET and HEAD. It is safe to call '
+      + 'again.'
+    return new BulkheadError('CallInterrupted', `${ended} ${safe}`)
+  }
+  const list = begun.slice(0, SHOWN).map(({ what, at }) => `"${what}" at ${timeOf(at)}`).join(', ')
+  const more = begun.length > SHOWN ? ` and ${begun.length - SHOWN} more` : ''
+  const known = effects === undefined ? 'It was made by an earlier version, which did not note what a call begins'
+    : `It had begun: ${list}${more}`
+  const cure = verify === undefined ? 'Find out whether it happened before you call again.'
+    : `Call "${verify}" to find out whether it happened, before you call again.`
+  const data = {
+    began: begun.map(({ what, at, attempt }) => ({ what, at: timeOf(at), attempt })),
+    ...(effects !== undefined && { effects }), ...(verify !== undefined && { verify }),
+  }
+  return new BulkheadError('OutcomeUnknown', `${ended} ${known}. Whether it happened is unknown. ${cure}`, { data })
+}
+
+const timeOf = (at: number): string => new Date(at).toISOString()
+
+/** What an entry of the journal says about effects. Notes of an unknown form count, without words. */
+export function readTerms({ begun, effects, verify }: JsonObject): Omit<OpenCallTerms, 'tool'> {
+  return {
+    begun: Array.isArray(begun) ? begun.map(readEffect) : [],
+    effects: typeof effects === 'string' ? effects as ToolEffects : undefined,
+    verify: typeof verify === 'string' ? verify : undefined,
+  }
+}
+
+function readEffect(value: Json): BegunEffect {
+  const { what, at, attempt } = isJsonObject(value) ? value : {} as JsonObject
+  const time = typeof at === 'number' && !Number.isNaN(new Date(at).getTime()) ? at : 0
+  return {
+    what: typeof what === 'string' ? what : 'something', at: time, attempt: typeof attempt === 'number' ? attempt : 1,
+  }
+}
