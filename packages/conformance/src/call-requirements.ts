@@ -1,5 +1,6 @@
+import { classifyEffects } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, type Json } from '@bulkhead/kit/json'
-import { endsCompartment, isAccepted, PARALLEL, type CallFact, type CallsFacts } from './calls.ts'
+import { endsCompartment, isAccepted, isIdempotent, PARALLEL, type CallFact, type CallsFacts } from './calls.ts'
 import { about, firstFact, firstOf, type Requirement } from './requirement.ts'
 
 const MANY_LOGGED = 100
@@ -68,9 +69,9 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     id: 'idempotent-repeats', level: 'must', spec: SPEC,
     statement: 'A tool that is idempotent succeeds again with the same arguments.',
     why: 'The host repeats such a call after a crash.',
-    cure: 'Remove idempotent, or make the second call succeed.',
+    cure: 'Declare effects: once, or make the second call succeed.',
     check: ({ repeated }) => firstOf(repeated, ({ first, again }) =>
-      first.tool.idempotent && first.error === undefined && again.error !== undefined
+      isIdempotent(first.tool) && first.error === undefined && again.error !== undefined
         ? about(first, `the second call failed with ${again.error.code}: ${again.error.message}`)
         : undefined),
   },
@@ -78,9 +79,28 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     id: 'idempotent-effect', level: 'must', spec: SPEC,
     statement: 'Repeating a call of an idempotent tool changes no file.',
     why: 'The host repeats such a call after a crash, and the effect would happen twice.',
-    cure: 'Remove idempotent, or write the same content again.',
+    cure: 'Declare effects: once, or write the same content again.',
     check: ({ repeated }) => firstOf(repeated, ({ first, changed }) =>
       changed === undefined ? undefined : about(first, `the next call changed ${changed}`)),
+  },
+  {
+    id: 'effects-none', level: 'must', spec: SPEC,
+    statement: 'A tool with effects none changes nothing.',
+    why: 'The host repeats such a call, allows it while a session plans, and denies everything that could change something.',
+    cure: 'Declare effects: idempotent, reversible or once.',
+    check: ({ calls, manifest: { tools, stateSlot } }) => firstOf(tools, (tool) => {
+      if (tool.effects !== 'none') return undefined
+      const believed = classifyEffects(tool, { isConfined: true, isTrusted: false, mode: 'local', stateSlot })
+      return believed === 'none' ? undefined : `${tool.name} can write, so the host treats it as effects: ${believed}`
+    }) ?? firstFact(calls, ({ tool, began }) => tool.effects === 'none' && began !== undefined && began),
+  },
+  {
+    id: 'effects-reversible', level: 'must', spec: SPEC,
+    statement: 'The code of a tool with effects reversible has a revert.',
+    why: 'People rely on undo.',
+    cure: 'Write revert, or declare effects: once.',
+    check: ({ manifest, reverts }) => firstOf(manifest.tools, ({ name, effects }) =>
+      effects === 'reversible' && !reverts.has(name) ? `${name} has no revert` : undefined),
   },
   {
     id: 'parallel-same', level: 'must', spec: SPEC,

@@ -31,6 +31,8 @@ export interface CallFact extends PlannedCall {
   }
   readonly progress: readonly string[]
   readonly updates: number
+  /** The first that it began and that can have an effect, in words. */
+  readonly began?: string
   /** Lines that it logged. */
   readonly logged: number
 }
@@ -59,6 +61,8 @@ export interface MadeCalls {
   readonly log: readonly string[]
   /** What the tools wrote to the state. */
   readonly states: readonly Json[]
+  /** The tools whose code can revert them. */
+  readonly reverts: ReadonlySet<string>
   /** With the tools that were called. */
   readonly manifest: Manifest
   readonly workspace: string
@@ -92,6 +96,7 @@ export async function observeCalls(target: RunTarget, { seed, repeats, progress 
   const { manifest } = target.extension
   const log: string[] = []
   const states: Json[] = []
+  const reverts = new Set<string>()
   const calls: CallFact[] = []
   const repeated: Repetition[] = []
   const isHopeless = (tool: ToolManifest): boolean =>
@@ -103,6 +108,7 @@ export async function observeCalls(target: RunTarget, { seed, repeats, progress 
     // A call that ends its compartment must not take the others with it.
     while (calls.length < planned.length) {
       await inCompartment(target, async (opened) => {
+        for (const name of opened.session.offers.reverts ?? []) reverts.add(name)
         while (calls.length < planned.length) {
           const next = planned[calls.length]!
           const { current, written } = opened.state
@@ -139,7 +145,7 @@ export async function observeCalls(target: RunTarget, { seed, repeats, progress 
   const tools = target.patience.reason === undefined ? manifest.tools
     : manifest.tools.filter((tool) => calls.some((call) => call.tool === tool && isAccepted(call)))
   return {
-    calls, repeated, reliable, log, states, manifest: { ...manifest, tools }, workspace: target.workspace, hidden,
+    calls, repeated, reliable, log, states, reverts, manifest: { ...manifest, tools }, workspace: target.workspace, hidden,
   }
 }
 
@@ -158,7 +164,7 @@ const repeat = (target: RunTarget, facts: readonly CallFact[]): Promise<readonly
     const repeated: Repetition[] = []
     for (const first of facts) {
       const again = await callOnce(one, { ...first, kind: 'repeated' })
-      const before = first.tool.idempotent ? snapshot(target.workspace) : undefined
+      const before = isIdempotent(first.tool) ? snapshot(target.workspace) : undefined
       const other = await callOnce(two, { ...first, kind: 'repeated' })
       const changed = before && firstChange(before, snapshot(target.workspace))
       repeated.push({ first, again, other, changed })
@@ -187,10 +193,11 @@ export async function callOnce({ session, log, patience }: OpenedCompartment, pl
   const { tool, kind, example } = planned
   const progress: string[] = []
   let updates = 0
+  let began: string | undefined
   const callId = callIdOf(name, ++count)
   const before = log.length
   const fact = (): Omit<CallFact, 'value' | 'error'> => ({
-    tool, kind, args, ...(example && { example }), progress, updates,
+    tool, kind, args, ...(example && { example }), progress, updates, ...(began !== undefined && { began }),
     // Lines of the console do not name their call.
     logged: kind === 'parallel' ? 0 : log.length - before,
   })
@@ -199,6 +206,10 @@ export async function callOnce({ session, log, patience }: OpenedCompartment, pl
       callId, tool: name, args, signal,
       onProgress: (text) => void progress.push(text),
       onUpdate: () => void updates++,
+      beginEffect: (what) => {
+        began ??= what
+        return undefined
+      },
     }))
     return { ...fact(), value }
   } catch (thrown) {
@@ -208,6 +219,8 @@ export async function callOnce({ session, log, patience }: OpenedCompartment, pl
     return { ...fact(), error: { code, class: errorClass, message, ...(isUndeclared && { undeclared: true }) } }
   }
 }
+
+export const isIdempotent = ({ idempotent, effects }: ToolManifest): boolean => idempotent || effects === 'idempotent'
 
 /** Arguments that the schema accepts, made by one call alone. */
 export const isAccepted = ({ kind }: CallFact): boolean => kind === 'valid' || kind === 'boundary' || kind === 'example'

@@ -135,8 +135,10 @@ function toolManifest(
     description: hint === '' ? own : `${own}\n${hint}`,
     inputSchema,
     requires: { net: { hosts: [...hosts] } },
-    // The document is untrusted: a GET may have effects, so it loosens nothing.
-    gated: true, mode: 'external', idempotent: false, ...(method === 'GET' && { kind: 'fetch' as const }),
+    // The document is untrusted: a GET may have effects, so it is gated.
+    gated: true, mode: 'external', ...(method === 'GET' && { kind: 'fetch' as const }),
+    // By the method alone, which the host sends.
+    effects: method === 'GET' || method === 'HEAD' ? 'none' : 'once',
     timeoutMs: Math.min(timeoutMs ?? CALL_LIMITS.defaultTimeoutMs, CALL_LIMITS.maxTimeoutMs),
   }
 }

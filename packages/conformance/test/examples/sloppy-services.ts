@@ -137,6 +137,24 @@ export const SLOPPY_SERVICES: Readonly<Record<string, SloppyExample>> = {
       return { text }`),
     fails: ['idempotent-effect'],
   },
+  'a tool with effects none that can write': {
+    ...withTool({
+      effects: 'none', gated: true, mode: 'safe_write', approvalKey: '{text}',
+      requires: { fs: { write: ['{workspace}/log.txt'] } },
+    }),
+    code: execute(`await runtime.fs.write('log.txt', text)
+      return { text }`),
+    fails: ['effects-none'],
+  },
+  'a tool with effects reversible that cannot be reverted': {
+    ...withTool({
+      effects: 'reversible', gated: true, mode: 'safe_write', approvalKey: '{text}',
+      requires: { fs: { write: ['{workspace}/log.txt'] } },
+    }),
+    code: execute(`await runtime.fs.write('log.txt', text)
+      return { text }`),
+    fails: ['effects-reversible'],
+  },
   'results that are no JSON, too large, or empty': {
     manifest: extension(
       'sample',

@@ -184,14 +184,17 @@ export function listedTool(tool: ToolDefinition): Tool {
 }
 
 /** Hints follow from the permissions of a tool, not only from its declared mode. In doubt they overstate the effect. */
-function hintsOf({ mode, requires, idempotent, executor }: ToolDefinition) {
+function hintsOf({ mode, requires, idempotent, effects, executor }: ToolDefinition) {
   const isRemote = executor === 'remote'
   const changes = mayChange(requires)
+  // The host keeps such a tool to it. What a server does cannot be seen.
+  const isHarmless = effects === 'none' && !isRemote
   const reachesOut = mode === 'external' || mode === 'local' || isRemote
     || (requires.net?.hosts?.length ?? 0) > 0 || (requires.shell?.length ?? 0) > 0
   return {
-    readOnlyHint: mode === 'read' && !changes && !isRemote,
-    destructiveHint: mode === 'destructive' || mode === 'local' || (mode !== 'read' && isRemote) || changes,
+    readOnlyHint: isHarmless || (mode === 'read' && !changes && !isRemote),
+    destructiveHint: !isHarmless
+      && (mode === 'destructive' || mode === 'local' || (mode !== 'read' && isRemote) || changes),
     idempotentHint: idempotent,
     openWorldHint: reachesOut,
   }

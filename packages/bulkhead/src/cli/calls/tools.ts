@@ -12,7 +12,9 @@ export const tools = defineCommand({
     connect: { type: 'boolean', text: 'connect to the configured MCP servers and list their current tools' },
     ...COMMON_OPTIONS,
   },
-  details: `Columns: LAYER is the origin of the tool. MODE is its strongest effect. GATED tells whether each call
+  details: `Columns: LAYER is the origin of the tool. MODE is how it acts. EFFECTS is what it means to
+repeat a call: nothing (none), nothing more (idempotent), something that the tool can revert (reversible), or that it
+happens once more (once). GATED tells whether each call
 requires approval ("by host": required by the host, not by the manifest). INTEGRITY is how its files were verified
 ("pinned": a server or document of exact versions, which were checked when it was installed or fetched). SHADOWS lists
 tools of the same name that it replaces. MAY lists what it can access. The line below says which walls of the system
@@ -53,7 +55,7 @@ const threadText = (ids: readonly string[]): string =>
 const SOURCES: Readonly<Record<NonNullable<ToolListing['server']>['kind'], string>> = {
   mcp: 'mcp server', openapi: 'openapi document',
 }
-const HEADINGS = ['NAME', 'LAYER', 'EXTENSION', 'STATE', 'MODE', 'GATED', 'INTEGRITY', 'SHADOWS', 'MAY']
+const HEADINGS = ['NAME', 'LAYER', 'EXTENSION', 'STATE', 'MODE', 'EFFECTS', 'GATED', 'INTEGRITY', 'SHADOWS', 'MAY']
 
 function toolTable(listing: readonly ToolListing[]): string {
   if (listing.length === 0) return 'No tools.\n'
@@ -63,6 +65,7 @@ function toolTable(listing: readonly ToolListing[]): string {
     tool.server ? `${SOURCES[tool.server.kind]} ${tool.server.name}` : `${tool.extension}@${tool.version}`,
     tool.state,
     tool.mode,
+    tool.effects,
     tool.gatedByHost ? 'by host' : tool.gated ? 'yes' : 'no',
     tool.integrity,
     tool.shadows.map((other) => `${other.layer} ${other.extension}@${other.version}`).join(', ') || '-',
