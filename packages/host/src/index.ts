@@ -17,7 +17,8 @@ export type { AgentRequest, AgentResult, AgentRunner, Delegated, Delegation } fr
 export type { CallAllOptions, ExecutionStrategy, Steering, Turn } from './sessions/turn.ts'
 export type { CancelReason } from './model/cancel-scope.ts'
 export type { PausedCall } from './policy/interaction/paused-calls.ts'
-export type { InterruptedCall, Owner } from './records/interrupted-calls.ts'
+export type { InterruptedCall } from './records/interrupted-calls.ts'
+export type { Owner } from './records/owner.ts'
 export type { CallOptions, ToolCall } from './calls/receive.ts'
 export type { CallView, HookContext, Hooks, Observers } from './model/hooks.ts'
 export type {

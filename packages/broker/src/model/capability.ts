@@ -9,6 +9,8 @@ export interface OpenCall {
   readonly callId: string
   /** The host's id, where it differs: a call with the same id may still be running in the compartment. */
   readonly hostCallId?: string
+  /** The same whenever the call runs again. */
+  readonly idempotencyKey?: string | undefined
   /** The session that makes the call. */
   readonly sessionId?: string | undefined
   /** Whether a person or a rule allowed the call. */

@@ -1,11 +1,12 @@
 import { BulkheadError } from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/kit/json'
 import { stringArgument, type CapabilityUnit, type OpenCall } from '../model/capability.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
 import { CallTraffic, type NetContext } from './call-traffic.ts'
 import { systemLookup, type Lookup } from './connect.ts'
 import { DecoderMemory } from './response-body.ts'
 import { NET_LIMITS, type NetLimits } from './limits.ts'
-import { readRequest } from './request.ts'
+import { readRequest, SAFE } from './request.ts'
 import { URL_CHARS } from '../hosts/url-policy.ts'
 
 export interface NetOptions {
@@ -73,7 +74,14 @@ export function netCapability(
     capabilities: {
       async 'net.fetch'(call, args) {
         const url = stringArgument(args, 0, 'The URL', URL_CHARS)
-        return trafficOf(call).fetch(url, readRequest(args[1], limits.requestBytes))
+        const keyHeader = keyHeaderOf(call)
+        const request = readRequest(args[1], limits.requestBytes, keyHeader)
+        const { idempotencyKey } = call
+        if (keyHeader === undefined || idempotencyKey === undefined || SAFE.has(request.method)) {
+          return trafficOf(call).fetch(url, request)
+        }
+        const headers = new Map([...request.headers, [keyHeader, idempotencyKey]])
+        return trafficOf(call).fetch(url, { ...request, headers })
       },
       async 'net.read'(call, args) {
         const bodyId = stringArgument(args, 0, 'The id of the body', 32)
@@ -90,6 +98,12 @@ export function netCapability(
       await Promise.all(closing)
     },
   }
+}
+
+/** In lower case, as the manifest names it. */
+function keyHeaderOf({ tool: { requires: { net } } }: OpenCall): string | undefined {
+  const name = isJsonObject(net) ? net['idempotencyHeader'] : undefined
+  return typeof name === 'string' ? name.toLowerCase() : undefined
 }
 
 /** A counting semaphore that throws instead of waiting. Call the returned function to release the slot. */

@@ -28,8 +28,8 @@ const HEADERS = 64
 const HEADER_CHARS = 16 * 1024
 const OPTIONS: ReadonlySet<string> = new Set(['method', 'headers', 'body', 'redirect'])
 
-/** Reads the request of a tool. Throws InputInvalid. */
-export function readRequest(given: Json | undefined, maxBytes: number): OutgoingRequest {
+/** Reads the request of a tool. `reserved`: a header that only the host sets, in lower case. Throws InputInvalid. */
+export function readRequest(given: Json | undefined, maxBytes: number, reserved?: string): OutgoingRequest {
   const request = given ?? {}
   if (!isJsonObject(request)) throw invalid('it must be an object')
   const unknown = Object.keys(request).find((key) => !OPTIONS.has(key))
@@ -37,7 +37,7 @@ export function readRequest(given: Json | undefined, maxBytes: number): Outgoing
   const method = readMethod(request['method'])
   const body = readBody(request['body'], maxBytes)
   if (body !== undefined && SAFE.has(method)) throw invalid(`${method} cannot have a body; use another method`)
-  const headers = readHeaders(request['headers'], body)
+  const headers = readHeaders(request['headers'], body, reserved)
   return { method, headers, body: body?.bytes ?? null, follow: readRedirect(request['redirect']) }
 }
 
@@ -70,7 +70,9 @@ function readBody(given: Json | undefined, maxBytes: number): Body | undefined {
   return { kind, bytes }
 }
 
-function readHeaders(given: Json | undefined, body: Body | undefined): ReadonlyMap<string, string> {
+function readHeaders(
+  given: Json | undefined, body: Body | undefined, reserved: string | undefined,
+): ReadonlyMap<string, string> {
   if (given !== undefined && given !== null && !isJsonObject(given)) throw invalid('the headers must be an object')
   const headers = new Map<string, string>()
   let chars = 0
@@ -78,6 +80,7 @@ function readHeaders(given: Json | undefined, body: Body | undefined): ReadonlyM
     const key = name.toLowerCase()
     if (!HEADER_NAME_PATTERN.test(name)) throw invalid('a header name is not a valid token')
     if (FORBIDDEN.has(key) || key.startsWith('proxy-')) throw invalid(`tools may not set the header ${key}`)
+    if (key === reserved) throw invalid(`the host sets the header ${key}, as the manifest says`)
     if (headers.has(key)) throw invalid(`the header ${key} is given twice`)
     if (typeof value !== 'string' || !VALUE.test(value)) {
       throw invalid(`the header ${key} must be a string of Latin-1 characters`)

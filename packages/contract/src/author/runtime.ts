@@ -14,6 +14,13 @@ export type {
 export interface BaseRuntime {
   readonly callId: string
   readonly toolName: string
+  readonly call: {
+    /**
+     * Does not change when the call runs again, so that a service can tell a repetition. It is that of the caller, or
+     * made from the ids of its session and itself.
+     */
+    readonly idempotencyKey: string
+  }
   /** Aborted if the call, its turn or its session is cancelled, or the deadline passes. */
   readonly signal: AbortSignal
   /** A message for the user. */

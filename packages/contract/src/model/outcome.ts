@@ -71,6 +71,8 @@ export interface OutcomeMetadata {
   readonly origin: OutcomeOrigin | null
   readonly duration_ms: number
   readonly attempt: number
+  /** Set if a call with the same idempotency key has run before: this is the outcome of that call. */
+  readonly replayed?: true
   readonly truncated?: boolean
   readonly output_path?: string
   /** Set if the file at `output_path` does not have everything. */

@@ -74,6 +74,8 @@ export interface ToolInvocation {
   readonly grant?: Power | undefined
   /** Aborting settles the call at once with the signal's reason. The tool is notified, and killed if it continues. */
   readonly signal: AbortSignal
+  /** The same whenever the call runs again. */
+  readonly idempotencyKey?: string | undefined
   /** The session that makes the call. Queued calls of different sessions take turns. */
   readonly sessionId?: string
   /** Whether a person or a rule allowed the call. Commands of other calls get no variable with a password. */

@@ -1,6 +1,6 @@
 import { hostCovers } from '@bulkhead/kit/hosts'
 import { z } from 'zod'
-import { ANY_COMMAND, CAPABILITY_NAMES } from '../model/names.ts'
+import { ANY_COMMAND, CAPABILITY_NAMES, HEADER_NAME_PATTERN } from '../model/names.ts'
 import { commandName, envName, hostPattern } from './fields.ts'
 
 const pathPattern = z.string().min(1).max(1024)
@@ -8,6 +8,9 @@ const pathPattern = z.string().min(1).max(1024)
     'A path pattern. It starts with {workspace}, {ad-hoc} or {user-data}, or is relative to {workspace}; * stays '
     + 'inside one folder name, ** crosses folders.',
   )
+/** They frame or route a message, or carry credentials. */
+const RESERVED_HEADER =
+  /^(?:host|connection|keep-alive|te|trailer|upgrade|expect|via|cookie|authorization|http2-settings|(?:content|transfer|proxy|accept)-.*)$/i
 const argPattern = z.union([
   z.string().max(4096).describe('Exactly this argument.'),
   z.strictObject({ wildcard: z.literal(true).describe('Any value.') }).describe('Any one argument.'),
@@ -38,6 +41,12 @@ export const requirementSet = z.strictObject({
   net: z.strictObject({
     hosts: z.array(hostPattern).max(64).optional()
       .describe('Host names. A leading *. matches every subdomain, a trailing :port one port.'),
+    idempotencyHeader: z.string().regex(HEADER_NAME_PATTERN).refine(
+      (name) => !RESERVED_HEADER.test(name), 'a header that is not reserved',
+    ).optional().describe(
+      'The header, such as Idempotency-Key, in which the host sends the idempotency key of the call with requests other '
+      + 'than GET and HEAD. The code cannot set it.',
+    ),
   }).optional().describe('Hosts that the tool may reach.'),
   shell: z.array(shellRequirement).max(64).optional().describe('Commands that the tool may run, without a shell.'),
   capabilities: z.array(z.enum(CAPABILITY_NAMES)).max(CAPABILITY_NAMES.length).optional().describe('Further powers.'),

@@ -7,6 +7,7 @@ import {
   callOf, type AllowedCall, type BudgetedCall, type Call, type DecidedCall, type HostContext, type ResolvedCall,
   type StageRecord, type ValidatedCall,
 } from '../policy/call.ts'
+import type { JournalledCall } from '../records/journal-file.ts'
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
 import {
   auditFault, decide, evaluateCall, isAuditRequired, reserveBudget, retryAudit, untilRecorded,
@@ -15,9 +16,11 @@ import { execute } from './execute.ts'
 import { guardResult, isResultGuarded } from './guard-result.ts'
 import { runBeforeHooks } from './hooks.ts'
 import { isRevertible, recordEffect } from './record-effect.ts'
+import { claimKey, keyedCall, recordOutcome, Replay } from './keyed-call.ts'
 import { propose, receive, resolve, takeArguments, validate, type Proposal } from './receive.ts'
 import { startOf } from './running-call.ts'
-import { endingOf, saveWhole, settle, type Ending } from './settle.ts'
+import { startOf } from './running-call.ts'
+import { endingOf, replayOf, saveWhole, settle, type Ending } from './settle.ts'
 
 /** Runs one call to its single outcome. Never rejects. */
 export function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
@@ -88,6 +91,8 @@ async function authorize<Next>(
     if (earlier) await earlier
     if (auditFault(host)) await retryAudit(validated, host)
     const decided = run.reach(decide(evaluated, host))
+    const claiming = claimKey(decided, run, host)
+    if (claiming) await claiming
     const allowed = decided.decision.verdict.action === 'ask'
       ? await ask(decided, run, host) : requireAllowed(decided, host)
     return next(run.reach(allowed))
@@ -147,8 +152,12 @@ function open(call: ValidatedCall, run: CallRun<StageRecord>, host: HostContext)
       ...(parent && { parentCallId: parent.callId }), ...(program !== undefined && { program }),
     })
   }
-  run.open(host.journal.open(call))
+  run.keyed = keyedCall(call, host)
+  run.open(host.journal.open(run.keyed === undefined ? call : { ...journalled(call), outcomeAt: run.keyed.place }))
 }
+
+/** Getters are not copied with a record. */
+const journalled = ({ id, name, session, tool }: ValidatedCall): JournalledCall => ({ id, name, session, tool })
 
 function reserve(allowed: AllowedCall, run: CallRun<StageRecord>, host: HostContext): BudgetedCall {
   allowed.call.throwIfCancelled()
@@ -171,13 +180,16 @@ async function finish(run: CallRun<StageRecord>, ready: Promise<BudgetedCall>, h
     if (isRevertible(executed)) await recordEffect(executed, host)
     ending = endingOf(run, isResultGuarded(call) ? await guardResult(executed, host) : executed, host)
   } catch (thrown) {
-    ending = endingOf(run, BulkheadError.from(thrown), host)
+    ending = thrown instanceof Replay ? replayOf(thrown.outcome) : endingOf(run, BulkheadError.from(thrown), host)
   }
   const saved = ending.long && await saveWhole(ending.long, host)
+  let isRecorded = true
   try {
-    return settle(run, ending, saved, host)
+    const outcome = settle(run, ending, saved, host)
+    if (run.claimed) isRecorded = await recordOutcome(run, outcome, host)
+    return outcome
   } finally {
-    run.end()
+    run.end(isRecorded)
     callOf(run.reached).scope.ended?.()
   }
 }

@@ -16,6 +16,12 @@ export interface ToolCall {
   readonly id: string
   readonly name: string
   readonly arguments: unknown
+  /**
+   * Of several calls with the same key, one runs, and the others get its recorded outcome. Kept for 24 hours, per
+   * principal and workspace, only with a store that outlives the process. The tool gets it as
+   * `runtime.call.idempotencyKey`. 1 to 200 visible ASCII characters.
+   */
+  readonly idempotencyKey?: string
 }
 
 export interface CallOptions {
@@ -48,14 +54,15 @@ export function propose({ scope, call, timeoutMs, fault }: Proposal, clock: Cloc
 
 function readRequest(call: unknown, timeoutMs: unknown, fault: BulkheadError | undefined): CallRequest {
   try {
-    const { id, name, arguments: args } = call as Partial<ToolCall>
-    return Object.freeze({ id, name, args, timeoutMs, fault: fault ?? unknownField(call as object) })
+    const { id, name, arguments: args, idempotencyKey: key } = call as Partial<ToolCall>
+    return Object.freeze({ id, name, args, key, timeoutMs, fault: fault ?? unknownField(call as object) })
   } catch {
-    return Object.freeze({ id: undefined, name: undefined, args: undefined, timeoutMs, fault })
+    return Object.freeze({ id: undefined, name: undefined, args: undefined, key: undefined, timeoutMs, fault })
   }
 }
 
-const FIELDS: ReadonlySet<string> = new Set(['id', 'name', 'arguments'] satisfies (keyof ToolCall)[])
+const FIELDS: ReadonlySet<string> = 
+  new Set(['id', 'name', 'arguments', 'idempotencyKey'] satisfies (keyof ToolCall)[])
 /** What other programs call the arguments. */
 const ARGUMENT_FIELDS: ReadonlySet<string> = new Set(['args', 'parameters', 'input'])
 
@@ -74,19 +81,25 @@ const repeatable = (value: unknown): string =>
 
 /** Checks the outline of a call: an id, the name of a tool, a time limit in range. Throws InputInvalid. */
 export function receive(call: Call): ReceivedCall {
-  const { id, name, timeoutMs, fault } = call.request
+  const { id, name, key, timeoutMs, fault } = call.request
   // An id that had to be cut or repaired cannot be answered under.
   if (id === '' || id !== call.id) {
     throw malformed(`The call needs an id: a string of 1 to ${CALL_LIMITS.idChars} characters`, '/id')
   }
   if (typeof name !== 'string' || name === '') throw malformed('The call needs the name of a tool', '/name')
   if (fault !== undefined) throw fault
+  if (key !== undefined && (typeof key !== 'string' || !KEY.test(key))) {
+    throw malformed('idempotencyKey must be a string of 1 to 200 visible ASCII characters', '/idempotencyKey')
+  }
   if (timeoutMs === undefined) return { call, timeoutMs }
   if (typeof timeoutMs === 'number' && timeoutMs >= 1 && timeoutMs <= CALL_LIMITS.maxTimeoutMs) {
     return { call, timeoutMs }
   }
   throw malformed(`timeoutMs must be a number from 1 to ${CALL_LIMITS.maxTimeoutMs}`, '/timeoutMs')
 }
+
+/** It may travel in a header. */
+const KEY = /^[\x21-\x7e]{1,200}$/
 
 const malformed = (message: string, path: string) =>
   new BulkheadError('InputInvalid', `${message}.`, { data: { path } })

@@ -77,6 +77,10 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     return this.call.session.id
   }
 
+  get idempotencyKey(): string {
+    return this.call.idempotencyKey
+  }
+
   get isApproved(): boolean {
     return this.allowed.isApproved
   }

@@ -25,6 +25,7 @@ export interface Ending {
   readonly claimed: CarriedMetadata
   /** The result was too long, and this is all of it. */
   readonly long?: LongResult | undefined
+  readonly replayed?: true
 }
 
 interface LongResult {
@@ -32,6 +33,10 @@ interface LongResult {
   readonly body: OutcomeBody
   readonly whole: string | CallOutput
 }
+
+/** The outcome that a call with the same idempotency key had. */
+export const replayOf = ({ metadata: _, ...body }: Outcome): Ending =>
+  ({ body: body as OutcomeBody, claimed: NOTHING_CLAIMED, replayed: true })
 
 /** The result or the error of a call, as long as a model may see it. The observers are notified. */
 export function endingOf(run: CallRun<StageRecord>, ended: ExecutedCall | BulkheadError, host: HostContext): Ending {
@@ -129,12 +134,12 @@ function metadataOf(run: CallRun<StageRecord>, claimed: CarriedMetadata, { clock
 
 /** The end of every call: one outcome, one event, and the hooks are notified. */
 export function settle(
-  run: CallRun<StageRecord>, { body, claimed, long }: Ending, saved: SavedResult | undefined, host: HostContext,
+  run: CallRun<StageRecord>, { body, claimed, long, replayed }: Ending, saved: SavedResult | undefined, host: HostContext,
 ): Outcome {
   const { reached, attempts, askedMs } = run
   const call = callOf(reached)
   const known = metadataOf(run, claimed, host)
-  const metadata = long ? { ...known, truncated: true, ...saved } : known
+  const metadata = long ? { ...known, truncated: true, ...saved } : replayed ? { ...known, replayed } : known
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
   if (call instanceof ResolvedCall) host.metrics.count(call.tool, outcome, askedMs)
   announce(call, outcome, host)

@@ -10,14 +10,16 @@ export class BegunEffects {
   /** The attempt that has begun something, or is about to. */
   #attempt = 0
   #pending: Promise<void> | undefined
+  #hasBegun = false
 
   /** undefined: nothing outlives the process, so nothing is noted. */
   noteIn(notes: EffectNotes | undefined): void {
     this.#notes = notes
   }
 
-  isBegunIn(attempt: number): boolean {
-    return this.#attempt === attempt
+  /** Whether any attempt has begun something. */
+  get hasBegun(): boolean {
+    return this.#hasBegun
   }
 
   /** Contract: the effect waits for the promise, and must not begin if this throws or rejects. */
@@ -26,8 +28,12 @@ export class BegunEffects {
     const pending = this.#notes?.begin(attempt, what)
     this.#attempt = attempt
     this.#pending = pending
+    if (pending === undefined) this.#hasBegun = true
     pending?.then(
-      () => this.#settled(pending),
+      () => {
+        this.#hasBegun = true
+        this.#settled(pending)
+      },
       () => {
         // The next effect tries again.
         if (this.#pending === pending) this.#attempt = 0

@@ -66,6 +66,12 @@ interface Admission {
   leave(): void
 }
 
+/** The idempotency key of a call. */
+interface Keyed {
+  readonly place: string
+  readonly digest: string
+}
+
 /** One call from request to outcome: how far it got, and what it holds. The pipeline alone writes it. */
 export class CallRun<Call> {
   readonly attempts = new Attempts()
@@ -75,6 +81,11 @@ export class CallRun<Call> {
   #admission: Admission | undefined
   #journal: JournalEntry | undefined
   #reservation: Reservation | undefined
+
+  /** Set if its caller gave it an idempotency key, and outcomes are recorded. */
+  keyed: Keyed | undefined
+  /** It claimed that key. */
+  claimed = false
 
   constructor(call: Call) {
     this.#reached = call
@@ -126,10 +137,10 @@ export class CallRun<Call> {
     return reservation
   }
 
-  /** Releases everything that it holds. */
-  end(): void {
+  /** Releases everything that it holds. `isRecorded`: the journal may forget it. */
+  end(isRecorded = true): void {
     this.#lease?.()
     this.#admission?.leave()
-    this.#journal?.close()
+    if (isRecorded) this.#journal?.close()
   }
 }

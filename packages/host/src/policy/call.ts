@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type {
   ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, CommandVariable, CommandWalls,
   IgnoredFiles, ReaderContext, Sandbox, ToolInvocation,
@@ -14,6 +15,7 @@ import type { AuditTrail } from '../records/audit-trail.ts'
 import type { CallJournal } from '../records/call-journal.ts'
 import type { EventBus } from '../records/events.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
+import type { RecordedOutcomes } from '../records/recorded-outcomes.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { CountFiles } from './approvals/offers.ts'
@@ -67,6 +69,8 @@ export interface CallRequest {
   readonly id: unknown
   readonly name: unknown
   readonly args: unknown
+  /** The idempotency key of the caller. */
+  readonly key: unknown
   readonly timeoutMs: unknown
   /** Why the options of the call cannot be used. */
   readonly fault: BulkheadError | undefined
@@ -100,6 +104,17 @@ export class Call {
 
   get parent(): ParentCall | undefined {
     return this.scope.parent
+  }
+
+  /** The idempotency key of the caller, once the call is received. */
+  get ownKey(): string | undefined {
+    return this.scope.resumption?.ownKey ?? this.request.key as string | undefined
+  }
+
+  /** The same whenever the call runs again: that of the caller, else one from the ids of its session and itself. */
+  get idempotencyKey(): string {
+    const { resumption } = this.scope
+    return this.ownKey ?? resumption?.key ?? hash('sha256', JSON.stringify([this.session.id, this.id]))
   }
 
   /** The call that waits for this one: of the tool that makes it, or of `task`. */
@@ -232,6 +247,8 @@ export interface HostContext {
   readonly audit: () => AuditTrail | undefined
   readonly order: TickOrder
   readonly paused: PausedCalls
+  /** Of calls with an idempotency key. Absent if nothing outlives the process. */
+  readonly outcomes: RecordedOutcomes | undefined
   readonly sidecar: Sidecar | undefined
   /** The open turns of every session. */
   readonly turns: Leases

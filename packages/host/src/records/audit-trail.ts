@@ -219,7 +219,7 @@ const isOfNoLife = (event: BulkheadEvent): boolean =>
   event.type === 'LifecycleStateChanged' && event.from === 'validated' && event.to === 'disposed'
 
 /** The secrets of everything that is or was registered. Updated after each change. */
-function secretsOf(registered: AuditSources['registered'], env: AuditSources['env']): () => Redaction {
+export function secretsOf(registered: AuditSources['registered'], env: AuditSources['env']): () => Redaction {
   const known = new Set<string>()
   let redaction = createRedaction(known)
   let seen: readonly Registered[] | undefined

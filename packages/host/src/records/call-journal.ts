@@ -1,7 +1,8 @@
 import { BulkheadError, type Clock } from '@bulkhead/contract'
 import type { EffectNotes } from '../model/begun-effects.ts'
 import type { EventBus } from './events.ts'
-import { InterruptedCalls, type InterruptedCall, type InterruptionSources, type Owner } from './interrupted-calls.ts'
+import { InterruptedCalls, type InterruptedCall, type InterruptionSources } from './interrupted-calls.ts'
+import type { Owner } from './owner.ts'
 import { createRedaction } from './redaction.ts'
 import { JournalFile, termsOf, type BegunEffect, type JournalledCall } from './journal-file.ts'
 
@@ -155,12 +156,12 @@ export class CallJournal {
     }
   }
 
-  #write({ session, id, name, tool }: JournalledCall): JournalEntry {
+  #write({ session, id, name, tool, outcomeAt }: JournalledCall): JournalEntry {
     const { store, clock } = this.#sources
     const key = `${this.#owner.id}/${++this.#count}`
     const record = {
       sessionId: session.id, callId: id, tool: name, origin: { ...tool.origin }, startedAt: clock.now(),
-      ...termsOf(tool.definition),
+      ...termsOf(tool.definition), ...(outcomeAt !== undefined && { outcomeAt }),
     }
     let open = true
     let begun: readonly BegunEffect[] = []
@@ -189,6 +190,15 @@ export class CallJournal {
       return []
     })
     return this.#recovering
+  }
+
+  /**
+   * Settles the calls of one host that has ended. Resolves with whether none is left: otherwise another host does it now.
+   */
+  async settleCallsOf(owner: string): Promise<boolean> {
+    const calls = new InterruptedCalls(this.#sources)
+    await calls.close(owner)
+    return calls.isSettled(owner)
   }
 
   /** Resolves when all writes are done and only open calls are left in the journal. */

@@ -1,8 +1,10 @@
-import type { ErrorOutcome, OutcomeOrigin, Store } from '@bulkhead/contract'
+import type { BulkheadError, ErrorOutcome, OutcomeOrigin, Store } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { errorBody } from '../model/outcome.ts'
 import type { EventBus } from './events.ts'
-import { interruption, readTerms, type OpenCallTerms } from './interruption.ts'
+import type { Owner } from './owner.ts'
+import { interruption, notRecorded, readTerms, type OpenCallTerms } from './interruption.ts'
+import { settleKey } from './recorded-outcomes.ts'
 import { callsIn } from './journal-file.ts'
 
 /** A call that was open when its host ended. */
@@ -31,14 +33,13 @@ export class InterruptedCalls {
     this.#sources = sources
   }
 
-  /** Resolves with the calls that this host closed. Rejects with StoreUnavailable. */
-  async close(): Promise<readonly InterruptedCall[]> {
+  /** Resolves with the calls that this host closed, of all hosts or of one. Rejects with StoreUnavailable. */
+  async close(only?: string): Promise<readonly InterruptedCall[]> {
     const { store, owner: me } = this.#sources
     if (store.forgets) return []
-    const owners =
-      new Set([...await store.notes?.owners() ?? [], ...(await store.list('call')).map(({ key }) => ownerIn(key))])
     const closed: InterruptedCall[] = []
-    for (const owner of owners) {
+    for (const owner of await this.#owners()) {
+      if (only !== undefined && owner !== only) continue
       if (owner === me.id || !me.isGone(owner) || !await this.#claim(owner)) continue
       try {
         closed.push(...await this.#closeThoseOf(owner))
@@ -49,6 +50,16 @@ export class InterruptedCalls {
     return closed
   }
 
+  /** Whether nothing of a host is left. */
+  async isSettled(owner: string): Promise<boolean> {
+    return !(await this.#owners()).has(owner)
+  }
+
+  async #owners(): Promise<ReadonlySet<string>> {
+    const { store } = this.#sources
+    return new Set([...await store.notes?.owners() ?? [], ...(await store.list('call')).map(({ key }) => ownerIn(key))])
+  }
+
   /** An entry is removed only when the audit has it. If the host crashes in between, the next one reports it. */
   async #closeThoseOf(owner: string): Promise<readonly InterruptedCall[]> {
     const { store, audited } = this.#sources
@@ -56,11 +67,20 @@ export class InterruptedCalls {
     const noted = await store.notes?.left(owner) ?? []
     const left = [...callsIn(noted), ...records.map(({ value }) => value)].flatMap(readRecord)
     const ended = await endedIn(store, left)
+    for (const call of left) await this.#settleKey(call, owner, ended.has(call))
     const closed = left.filter((call) => !ended.has(call)).map((call) => this.#tell(call))
     if (closed.length > 0) await audited()
     await Promise.all(records.map(({ key }) => store.remove('call', key)))
     await store.notes?.discard(owner)
     return closed
+  }
+
+  /** Before the entry is removed: without one, its key would count as that of a call that began nothing. */
+  async #settleKey(call: LeftCall, owner: string, hasEnded: boolean): Promise<void> {
+    if (call.outcomeAt === undefined) return
+    const isUnknown = hasEnded || call.begun.length > 0
+    const { outcome } = interruptedCall(call, hasEnded ? notRecorded(call) : interruption(call))
+    await settleKey(this.#sources.store, call.outcomeAt, owner, isUnknown ? outcome : undefined)
   }
 
   async #claim(owner: string): Promise<boolean> {
@@ -80,7 +100,7 @@ export class InterruptedCalls {
   }
 
   #tell(call: LeftCall): InterruptedCall {
-    const interrupted = interruptedCall(call)
+    const interrupted = interruptedCall(call, interruption(call))
     const { sessionId, outcome: { metadata, error, error_text: message } } = interrupted
     this.#sources.events.emit({
       type: 'ToolInvocationFailed', sessionId, callId: metadata.call_id, tool: metadata.tool, origin: metadata.origin,
@@ -92,6 +112,8 @@ export class InterruptedCalls {
 
 interface LeftCall extends NamedCall, OpenCallTerms {
   readonly origin: OutcomeOrigin | null
+  /** Where the outcome of a call with an idempotency key is kept. */
+  readonly outcomeAt: string | undefined
 }
 
 const ownerIn = (key: string): string => key.slice(0, key.lastIndexOf('/'))
@@ -111,16 +133,17 @@ function readRecord(value: Json): LeftCall[] {
   const time = new Date(typeof startedAt === 'number' ? startedAt : String(startedAt)).getTime()
   return [{
     sessionId, callId, tool, origin: origin as OutcomeOrigin | null, startedAt: Number.isNaN(time) ? 0 : time,
-    ...readTerms(record),
+    outcomeAt: typeof record['outcomeAt'] === 'string' ? record['outcomeAt'] : undefined, ...readTerms(record),
   }]
 }
 
-function interruptedCall(call: LeftCall): InterruptedCall {
-  const { sessionId, callId, tool, origin, startedAt } = call
+function interruptedCall(
+  { sessionId, callId, tool, origin, startedAt }: LeftCall, error: BulkheadError,
+): InterruptedCall {
   return {
     sessionId,
     startedAt: new Date(startedAt).toISOString(),
-    outcome: { ...errorBody(interruption(call)), metadata: { call_id: callId, tool, origin, duration_ms: 0, attempt: 0 } },
+    outcome: { ...errorBody(error), metadata: { call_id: callId, tool, origin, duration_ms: 0, attempt: 0 } },
   }
 }
 
@@ -175,11 +198,3 @@ function byName<Call extends NamedCall>(calls: readonly Call[]): Map<string, Cal
 }
 
 const nameOf = (sessionId: Json | undefined, callId: Json | undefined): string => JSON.stringify([sessionId, callId])
-
-/** Which process of those that share a store wrote a record. */
-export interface Owner {
-  /** Without `/`. */
-  readonly id: string
-  /** Whether the process with this id has ended. */
-  isGone(id: string): boolean
-}

@@ -36,6 +36,11 @@ export function interruption({ tool, begun, effects, verify }: OpenCallTerms): B
   return new BulkheadError('OutcomeUnknown', `${ended} ${known}. Whether it happened is unknown. ${cure}`, { data })
 }
 
+/** For its idempotency key: the call has ended, and only its outcome is lost. */
+export const notRecorded = ({ tool }: Pick<OpenCallTerms, 'tool'>): BulkheadError => new BulkheadError(
+  'OutcomeUnknown', `The call of "${tool}" has ended, but its outcome could not be recorded. It was not repeated.`,
+)
+
 const timeOf = (at: number): string => new Date(at).toISOString()
 
 /** What an entry of the journal says about effects. Notes of an unknown form count, without words. */

@@ -10,6 +10,8 @@ export interface JournalledCall {
     readonly origin: OutcomeOrigin
     readonly definition: Pick<ToolDefinition, 'effects' | 'verify'>
   }
+  /** Where the outcome of a call with an idempotency key is kept. */
+  readonly outcomeAt?: string | undefined
 }
 
 /** Something that a call began and that can have an effect. */
@@ -35,7 +37,7 @@ interface Form {
 /** Forms beyond this are kept only while calls use them. */
 const MOST_FORMS = 256
 
-/** Calls as notes: `[form, callId, startedAt, begun?]`. A form is its data and its number. */
+/** Calls as notes: `[form, callId, startedAt, begun?, outcomeAt?]`. A form is its data and its number. */
 export class JournalFile {
   readonly #notebook: Notebook
   /** By session. */
@@ -53,19 +55,20 @@ export class JournalFile {
 
   /** Returns its number. Throws StoreUnavailable. */
   put(
-    { session: { id: sessionId }, id, name, tool }: JournalledCall, startedAt: number, begun: readonly BegunEffect[] = [],
+    { session: { id: sessionId }, id, name, tool, outcomeAt }: JournalledCall, startedAt: number,
+    begun: readonly BegunEffect[] = [],
   ): number {
     const form = this.#knownForm(sessionId, name, tool.origin) ?? this.#putForm(sessionId, name, tool)
     const number = this.#free.pop() ?? ++this.#count
-    this.#notebook.put(number, textOf(form, id, startedAt, begun))
+    this.#notebook.put(number, textOf(form, id, startedAt, begun, outcomeAt))
     form.calls++
     this.#formOf[number] = form
     return number
   }
 
   /** Replaces the note of a call by one with what it began. Throws StoreUnavailable. */
-  replace(number: number, { id }: JournalledCall, startedAt: number, begun: readonly BegunEffect[]): void {
-    this.#notebook.put(number, textOf(this.#formOf[number]!, id, startedAt, begun))
+  replace(number: number, { id, outcomeAt }: JournalledCall, startedAt: number, begun: readonly BegunEffect[]): void {
+    this.#notebook.put(number, textOf(this.#formOf[number]!, id, startedAt, begun, outcomeAt))
   }
 
   /** Contract: once for each. Throws StoreUnavailable. */
@@ -113,8 +116,14 @@ export class JournalFile {
   }
 }
 
-const textOf = ({ number }: Form, callId: string, startedAt: number, begun: readonly BegunEffect[]): string =>
-  `[${number},${JSON.stringify(callId)},${startedAt}${begun.length > 0 ? `,${JSON.stringify(begun)}` : ''}]`
+/** Most calls have no more than the first three. */
+function textOf(
+  { number }: Form, callId: string, startedAt: number, begun: readonly BegunEffect[], outcomeAt: string | undefined,
+): string {
+  const more = outcomeAt !== undefined ? `,${JSON.stringify(begun)},${JSON.stringify(outcomeAt)}`
+    : begun.length > 0 ? `,${JSON.stringify(begun)}` : ''
+  return `[${number},${JSON.stringify(callId)},${startedAt}${more}]`
+}
 
 /** What the next host must know of the tool. A version that kept no notes of effects wrote neither. */
 export const termsOf = (
@@ -126,8 +135,10 @@ export function callsIn(texts: readonly string[]): readonly JsonObject[] {
   const values = texts.map((text) => parseJson(text)).flatMap((parsed) => parsed.ok ? [parsed.value] : [])
   const forms =
     new Map(values.filter(isJsonObject).map(({ form, ...same }): [Json | undefined, JsonObject] => [form, same]))
-  return values.filter((value) => Array.isArray(value)).flatMap(([number, callId, startedAt, begun]) => {
+  return values.filter((value) => Array.isArray(value)).flatMap(([number, callId, startedAt, begun, outcomeAt]) => {
     const form = forms.get(number)
-    return form && callId !== undefined && startedAt !== undefined ? [{ ...form, callId, startedAt, ...(begun && { begun }) }] : []
+    return form && callId !== undefined && startedAt !== undefined ? [{
+      ...form, callId, startedAt, ...(begun && { begun }), ...(outcomeAt && { outcomeAt }),
+    }] : []
   })
 }

@@ -74,16 +74,17 @@ export class ExtensionRunner implements RunnerMethods {
   }
 
   async execute(
-    callId: string, name: string, args: JsonObject, env?: Variables | null, reverts?: Reverts,
+    callId: string, name: string, args: JsonObject, env?: Variables | null, reverts?: Reverts | null, key?: string,
   ): Promise<Json> {
     const { tool, runtime: runtimeFor } = this.#tool(name)
     const { enter } = this.#options
-    const call = new RunningCall(callId)
+    const call = new RunningCall(callId, key)
     this.#running.push(call)
     try {
       const runtime = runtimeFor(call)
-      if (reverts !== undefined && tool.revert === undefined) throw noRevert(name)
-      const run = (): unknown => reverts === undefined
+      const isRevert = reverts !== undefined && reverts !== null
+      if (isRevert && tool.revert === undefined) throw noRevert(name)
+      const run = (): unknown => !isRevert
         ? tool.execute(args as never, runtime as never)
         : tool.revert!(args as never, reverts.result as never, runtime as never)
       return this.#plain(await (enter === undefined ? run() : enter(runtime, env ?? undefined, run)))

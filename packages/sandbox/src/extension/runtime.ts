@@ -36,6 +36,7 @@ export function runtimeOf(parts: RuntimeParts): (call: RunningCall) => AnyRuntim
   defineMembers(Runtime.prototype, {
     callId: (call) => call.callId,
     toolName: () => toolName,
+    call: (call) => Object.freeze({ idempotencyKey: call.idempotencyKey ?? '' }),
     signal: (call) => call.signal,
     progress: (call) => (text: string) => send(call, 'progress', String(text)),
     update: (call) => (partial: Json) => send(call, 'update', partial),
@@ -90,13 +91,15 @@ function defineMembers(prototype: CallRuntime, members: Readonly<Record<string, 
 /** One tool call in progress. Most tools never read their signal, so it is created when one does. */
 export class RunningCall {
   readonly callId: string
+  readonly idempotencyKey: string | undefined
   #controller: AbortController | undefined
   #aborted: DOMException | undefined
   #sending = 0
   #delivered: PromiseWithResolvers<void> | undefined
 
-  constructor(callId: string) {
+  constructor(callId: string, idempotencyKey?: string) {
     this.callId = callId
+    this.idempotencyKey = idempotencyKey
   }
 
   get signal(): AbortSignal {

@@ -27,6 +27,10 @@ export class InvokedCall implements OpenCall {
     return this.invocation.sessionId
   }
 
+  get idempotencyKey(): string | undefined {
+    return this.invocation.idempotencyKey
+  }
+
   get isApproved(): boolean {
     return this.invocation.isApproved === true
   }

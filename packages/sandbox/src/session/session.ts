@@ -43,6 +43,8 @@ export class Session implements CompartmentSession {
   readonly #tools: ReadonlyMap<string, CompartmentTool>
   /** Its code may read `process.env`, which cannot wait for the broker: each call gets its variables at once. */
   readonly #readsEnv: boolean
+  /** Its code may read its idempotency key, so each call gets it. Others do not pay for it. */
+  readonly #readsKey: boolean
   readonly #residency: Residency
   readonly #onFailure: FailureListener | undefined
   /** Whether an error is located: for a listener, or in code that this process built. */
@@ -74,7 +76,8 @@ export class Session implements CompartmentSession {
     this.#onFailure = onFailure
     this.#reports = onFailure !== undefined || (request.code.kind === 'files' && request.code.origins !== undefined)
     this.#tools = new Map(request.tools.map((tool) => [tool.name, tool]))
-    this.#readsEnv = readsProcessEnv(request)
+    this.#readsEnv = request.services.envDeclared.size > 0 && names(request.code, 'process')
+    this.#readsKey = request.code.kind === 'module' || names(request.code, 'idempotencyKey')
     this.#queue = new CallQueue(
       request.limits.concurrentCalls, (pending) => this.#send(pending), request.placement === 'inline',
     )
@@ -197,8 +200,14 @@ export class Session implements CompartmentSession {
     const { callId, invocation: { tool, args, reverts } } = call
     this.#broker.open(call)
     const env = this.#readsEnv ? this.#broker.variables(call) : undefined
-    if (reverts !== undefined) {
-      return this.#peer.execute([callId, tool, args, env ?? null, { result: reverts.result }], pending)
+    const key = this.#readsKey ? call.idempotencyKey : undefined
+    if (reverts !== undefined || key !== undefined) {
+      const reverted = reverts ? { result: reverts.result } : null
+      const variables = env ?? null
+      return this.#peer.execute(
+        key === undefined ? [callId, tool, args, variables, reverted] : [callId, tool, args, variables, reverted, key],
+        pending,
+      )
     }
     this.#peer.execute(env === undefined ? [callId, tool, args] : [callId, tool, args, env], pending)
   }
@@ -272,11 +281,10 @@ export class Session implements CompartmentSession {
   }
 }
 
-/** Most extensions that declare variables use `runtime.env`, and get nothing with their calls. */
-const readsProcessEnv = ({ code, services }: CompartmentRequest): boolean =>
-  code.kind === 'files' && services.envDeclared.size > 0
-    && code.files.values().some(({ buffer, byteOffset, length }) =>
-      Buffer.from(buffer, byteOffset, length).includes('process'))
+/** Whether files have the word. Most extensions need neither, and get nothing with their calls. */
+const names = (code: CompartmentRequest['code'], word: string): boolean =>
+  code.kind === 'files' && code.files.values().some(({ buffer, byteOffset, length }) =>
+    Buffer.from(buffer, byteOffset, length).includes(word))
 
 /** `reason`: set when the overdue request is not a call. */
 const overdueError = (id: string, reason: BulkheadError | undefined): BulkheadError => new BulkheadError(

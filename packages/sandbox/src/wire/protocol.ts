@@ -38,9 +38,11 @@ export interface CompartmentMethods {
   lifecycle(phase: LifecyclePhase): void
   /**
    * `env`: the variables that the call may read, if the code of the extension names `process`. `reverts`: the result of
-   * an earlier call that the tool reverts.
+   * an earlier call that the tool reverts. `key`: the idempotency key, if the code names it.
    */
-  execute(callId: string, tool: string, args: JsonObject, env?: Variables | null, reverts?: Reverts): Json
+  execute(
+    callId: string, tool: string, args: JsonObject, env?: Variables | null, reverts?: Reverts | null, key?: string,
+  ): Json
   deriveApprovalKey(tool: string, args: JsonObject): Json
   migrateState(slotVersion: string, data: Json): Json
   abort(callId: string, reason: string): void

@@ -59,9 +59,10 @@ export class Compartment {
   }
 
   execute(
-    callId: string, tool: string, args: JsonObject, env?: Variables | null, reverts?: Reverts,
+    callId: string, tool: string, args: JsonObject, env?: Variables | null, reverts?: Reverts | null,
+    key?: string,
   ): Promise<Json> {
-    return this.#loaded.execute(callId, tool, args, env, reverts)
+    return this.#loaded.execute(callId, tool, args, env, reverts, key)
   }
 
   deriveApprovalKey(tool: string, args: JsonObject): Promise<Json> {

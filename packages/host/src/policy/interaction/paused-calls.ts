@@ -4,7 +4,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { sessionFields, type NamedSession } from '../../model/event-fields.ts'
 import type { EventBus } from '../../records/events.ts'
-import type { Owner } from '../../records/interrupted-calls.ts'
+import type { Owner } from '../../records/owner.ts'
 import { readValue } from './interactors.ts'
 
 /** A call that waits for an answer, or has one and waits to continue. */
@@ -29,6 +29,8 @@ export interface PausableCall {
   readonly session: NamedSession
   readonly tool: { readonly identity: string }
   readonly scope: { readonly resumption: Resumption | undefined }
+  readonly ownKey: string | undefined
+  readonly idempotencyKey: string
 }
 
 /** What a call knows when it continues. */
@@ -39,6 +41,9 @@ export interface Resumption {
   readonly asked: readonly AskedQuestion[]
   /** What the extension of the tool kept for the session. */
   readonly memory?: Json | undefined
+  /** The idempotency key, and that of the caller if there is one. Absent in records of earlier versions. */
+  readonly key?: string | undefined
+  readonly ownKey?: string | undefined
 }
 
 /** A paused call by its id, the answer if it has none yet, and the principal of the session that continues it. */
@@ -60,6 +65,8 @@ interface PausedRecord extends PausedCall {
   readonly identity: string
   readonly asked: readonly AskedQuestion[]
   readonly memory?: Json
+  readonly key?: string
+  readonly ownKey?: string
 }
 
 export interface PausedSources {
@@ -97,6 +104,7 @@ export class PausedCalls {
       id, status: 'clarification_needed', ...sessionFields(call.session), question, asked,
       call: { id: call.id, name: call.name, arguments: call.proposed ?? call.args },
       identity: identityOf(call), pausedAt: new Date(this.#now()).toISOString(), ...(memory !== undefined && { memory }),
+      key: call.idempotencyKey, ...(call.ownKey !== undefined && { ownKey: call.ownKey }),
     }
     await this.#store.write('paused', this.#prefix + id, asJson(record))
     return id
@@ -105,7 +113,9 @@ export class PausedCalls {
   async list(): Promise<readonly PausedCall[]> {
     const records = await this.#store.list('paused', this.#prefix)
     return records.flatMap(({ value }) => {
-      const { identity: _identity, asked: _asked, claimedBy: _claimedBy, memory: _memory, ...paused } = readRecord(value) ?? {}
+      const {
+        identity: _identity, asked: _asked, claimedBy: _claimedBy, memory: _memory, key: _key, ownKey: _ownKey, ...paused
+      } = readRecord(value) ?? {}
       return 'id' in paused ? [paused] : []
     })
   }
@@ -124,8 +134,8 @@ export class PausedCalls {
     if (this.#claimed.has(id)) throw alreadyAnswered(id)
     this.#claimed.add(id)
     try {
-      const { call, identity, asked, memory } = await this.#take({ id, answer, principal })
-      return { call, resumption: { id, identity, asked, memory } }
+      const { call, identity, asked, memory, key, ownKey } = await this.#take({ id, answer, principal })
+      return { call, resumption: { id, identity, asked, memory, key, ownKey } }
     } catch (thrown) {
       this.#claimed.delete(id)
       throw thrown

@@ -1,0 +1,164 @@
+import { hash } from 'node:crypto'
+import { BulkheadError, type Outcome, type Store } from '@bulkhead/contract'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { errorBody } from '../model/outcome.ts'
+import type { Owner } from './owner.ts'
+import type { Redaction } from './redaction.ts'
+
+/** A call with an idempotency key of its caller. */
+export interface KeyedCall {
+  /** Where its outcome is kept. */
+  readonly place: string
+  /** Of its tool and arguments. */
+  readonly digest: string
+}
+
+interface OutcomeRecord {
+  readonly digest: string
+  /** Milliseconds since 1970: when it was claimed or recorded. */
+  readonly at: number
+  /** The host that runs the call. */
+  readonly by?: string
+  readonly outcome?: Outcome
+}
+
+export interface OutcomeSources {
+  readonly store: Store
+  readonly workspace: string
+  readonly owner: Owner
+  readonly now: () => number
+  readonly redaction: () => Redaction
+  /** Settles the calls of hosts that have ended since. Resolves with whether none of that host is left. */
+  readonly settleCallsOf: (owner: string) => Promise<boolean>
+}
+
+const KEPT_MS = 24 * 60 * 60 * 1000
+const MAX_BYTES = 1024 ** 2
+const PURGE_MS = 60 * 60 * 1000
+
+/**
+ * Outcomes of calls with an idempotency key. A key is claimed before its call runs, so that of several calls with one key,
+ * also of several processes, one runs. It stays claimed until the outcome is stored, or the call ended with an error
+ * before it had begun anything: then the key is free again.
+ */
+export class RecordedOutcomes {
+  readonly #sources: OutcomeSources
+  readonly #prefix: string
+  #purgedAt = 0
+
+  constructor(sources: OutcomeSources) {
+    this.#sources = sources
+    this.#prefix = `${hash('sha256', sources.workspace)}/`
+  }
+
+  /** The key of one principal is not that of another. */
+  keyed(key: string, principal: string | undefined, tool: string, args: JsonObject): KeyedCall {
+    return {
+      place: this.#prefix + hash('sha256', JSON.stringify([principal ?? null, key])),
+      digest: hash('sha256', canonicalJson([tool, args])),
+    }
+  }
+
+  /**
+   * Resolves with the recorded outcome, or with undefined if the call may run: then `end` must follow. Rejects with
+   * IdempotencyKeyReused, IdempotencyKeyInUse or StoreUnavailable. `continues`: the call continues after a pause.
+   */
+  async claim(call: KeyedCall, continues: boolean): Promise<Outcome | undefined> {
+    void this.#purge()
+    const found = await this.#take(call, continues)
+    if (found === undefined) return undefined
+    if (found.digest !== call.digest) throw keyReused()
+    if (found.outcome !== undefined) return found.outcome
+    const { owner, settleCallsOf, store } = this.#sources
+    const by = found.by!
+    if (by === owner.id || !owner.isGone(by) || !await settleCallsOf(by)) throw keyInUse()
+    // What is still claimed had begun nothing: a call is noted before it begins something.
+    await store.update('outcome', call.place, (stored) => free(stored, by))
+    const again = await this.#take(call, continues)
+    if (again === undefined) return undefined
+    if (again.digest !== call.digest) throw keyReused()
+    if (again.outcome === undefined) throw keyInUse()
+    return again.outcome
+  }
+
+  /** Rejects with StoreUnavailable: then the key stays claimed. `hasBegun`: the call began what can have an effect. */
+  async end({ place, digest }: KeyedCall, outcome: Outcome, hasBegun: boolean): Promise<void> {
+    const { store, owner, now, redaction } = this.#sources
+    const isPaused = outcome.type === 'error' && outcome.error.code === 'ClarificationNeeded'
+    if (outcome.type === 'error' && !hasBegun && !isPaused) {
+      await store.update('outcome', place, (stored) => free(stored, owner.id))
+      return
+    }
+    const record = { digest, at: now(), outcome: kept(redaction().value(outcome as unknown as Json) as unknown as Outcome) }
+    await store.update('outcome', place, (stored) =>
+      readRecord(stored)?.by === owner.id ? record as unknown as JsonObject : stored)
+  }
+
+  /** Claims the key unless there is a record that stands. Resolves with that record. */
+  async #take({ place, digest }: KeyedCall, continues: boolean): Promise<OutcomeRecord | undefined> {
+    const { store, owner, now } = this.#sources
+    const at = now()
+    let standing: OutcomeRecord | undefined
+    await store.update('outcome', place, (stored) => {
+      const record = readRecord(stored)
+      const isOver = record === undefined || (record.by === undefined && at - record.at > KEPT_MS)
+      const goesOn = continues && record?.digest === digest && record.outcome?.type === 'error'
+        && record.outcome.error.code === 'ClarificationNeeded'
+      standing = isOver || goesOn ? undefined : record
+      return standing === undefined ? { digest, at, by: owner.id } : stored
+    })
+    return standing
+  }
+
+  /** Never rejects: what is not removed now is removed later. */
+  async #purge(): Promise<void> {
+    const { store, now } = this.#sources
+    const at = now()
+    if (at - this.#purgedAt < PURGE_MS) return
+    this.#purgedAt = at
+    try {
+      for (const { key, value } of await store.list('outcome', this.#prefix)) {
+        const record = readRecord(value)
+        if (record?.by === undefined && at - (record?.at ?? 0) > KEPT_MS) await store.remove('outcome', key)
+      }
+    } catch {
+      this.#purgedAt = 0
+    }
+  }
+}
+
+/** Settles the key of a call that a host left open when it ended. Rejects with StoreUnavailable. */
+export async function settleKey(store: Store, place: string, by: string, unknown: Outcome | undefined): Promise<void> {
+  await store.update('outcome', place, (stored) => {
+    if (unknown === undefined) return free(stored, by)
+    const { by: runner, ...record } = readRecord(stored) ?? {}
+    return runner === by ? { ...record, outcome: unknown } as unknown as JsonObject : stored
+  })
+}
+
+/** Without the claim of that host. undefined removes the record. */
+const free = (stored: Json | undefined, by: string): Json | undefined =>
+  readRecord(stored)?.by === by ? undefined : stored
+
+/** undefined for one of an unknown form. */
+function readRecord(stored: Json | undefined): OutcomeRecord | undefined {
+  const { digest, at, by, outcome } = isJsonObject(stored) ? stored : {} as JsonObject
+  const isRecord = typeof digest === 'string' && typeof at === 'number' && (typeof by === 'string' || isJsonObject(outcome))
+  return isRecord ? stored as unknown as OutcomeRecord : undefined
+}
+
+/** A longer outcome is not kept, only that there was one. */
+function kept(outcome: Outcome): Outcome {
+  const bytes = Buffer.byteLength(JSON.stringify(outcome))
+  if (bytes <= MAX_BYTES) return outcome
+  const message = `A call with this idempotency key has ended, and was not repeated. Its outcome has ${bytes} bytes, and at most `
+    + `${MAX_BYTES} are kept.`
+  return { ...errorBody(new BulkheadError('OutputTooLarge', message)), metadata: outcome.metadata }
+}
+
+const keyReused = (): BulkheadError => new BulkheadError(
+  'IdempotencyKeyReused', 'The idempotency key was used for a call of another tool, or with other arguments. Nothing was run.',
+)
+const keyInUse = (): BulkheadError => new BulkheadError(
+  'IdempotencyKeyInUse', 'A call with this idempotency key is under way. Nothing was run.',
+)

@@ -1,0 +1,182 @@
+import { expect, test } from 'vitest'
+import type { Outcome } from '@bulkhead/contract'
+import { flush, ManualClock } from '../twin/clock.ts'
+import { MemoryStore } from '../twin/store.ts'
+import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
+
+const WRITES: ToolSketch = { requires: { fs: { write: ['{workspace}'] } } }
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** A tool that counts its runs, and begins an effect unless it is told otherwise. */
+async function counting(sketch: WorldSketch = {}, tool: ToolSketch = {}, acts = true) {
+  let runs = 0
+  const world = createWorld({
+    extensions: [{ tools: { echo: {
+      ...WRITES, execute: async (args, runtime) => {
+        runs++
+        if (acts) await world.compartment().calls.at(-1)!.beginEffect!('writes a.ts')
+        return tool.execute ? tool.execute(args, runtime) : { runs }
+      },
+    }, other: {} } }], ...sketch,
+  })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  let count = 0
+  const call = (idempotencyKey: string | undefined, args = {}, name = 'echo', from = session): Promise<Outcome> =>
+    from.call({ id: `c${++count}`, name, arguments: args, ...(idempotencyKey !== undefined && { idempotencyKey }) })
+  return { world, session, call, runs: () => runs }
+}
+
+test('a call with a known key is not run again, and has the recorded outcome', async () => {
+  const { call, runs } = await counting({ store: new MemoryStore() })
+  const first = await call('k', { a: 1 })
+  const again = await call('k', { a: 1 })
+  expect([first, again]).toMatchObject([{ data: { runs: 1 } }, { data: { runs: 1 } }])
+  expect([first.metadata.replayed, again.metadata]).toEqual([undefined, expect.objectContaining({
+    call_id: 'c2', attempt: 0, replayed: true,
+  })])
+  expect([await call('other'), await call(undefined)]).toMatchObject([{ data: { runs: 2 } }, { data: { runs: 3 } }])
+  expect(runs()).toBe(3)
+})
+
+test('a key holds for other hosts of the store, and not for other principals', async () => {
+  const store = new MemoryStore()
+  const { call } = await counting({ store })
+  await call('k')
+  const next = await counting({ store })
+  expect((await next.call('k')).metadata.replayed).toBe(true)
+  const anna = await next.world.host.openSession({ mode: 'yolo', principal: { id: 'anna' } })
+  expect((await next.call('k', {}, 'echo', anna)).metadata.replayed).toBeUndefined()
+  expect([(await next.call('k', {}, 'echo', anna)).metadata.replayed, next.runs()]).toEqual([true, 1])
+})
+
+test.each([['other arguments', { a: 2 }, 'echo'], ['another tool', { a: 1 }, 'other']])(
+  'a key with %s is refused', async (_, args, name) => {
+    const { call, runs } = await counting({ store: new MemoryStore() })
+    await call('k', { a: 1 })
+    expect(verdictOf(await call('k', args, name))).toBe('IdempotencyKeyReused')
+    expect(runs()).toBe(1)
+  })
+
+test('while the first call runs, a second one with its key is refused', async () => {
+  const store = new MemoryStore()
+  const go = Promise.withResolvers<void>()
+  const owners = { isGone: () => false }
+  const one = await counting({ store, owner: { id: 'one', ...owners } }, { execute: () => go.promise.then(() => 'done') })
+  const two = await counting({ store, owner: { id: 'two', ...owners } })
+  const first = one.call('k')
+  await flush()
+  expect([await one.call('k'), await two.call('k')].map(verdictOf)).toEqual(['IdempotencyKeyInUse', 'IdempotencyKeyInUse'])
+  go.resolve()
+  expect(await first).toMatchObject({ data: 'done' })
+  expect(await two.call('k')).toMatchObject({ data: 'done', metadata: { replayed: true } })
+  expect([one.runs(), two.runs()]).toEqual([1, 0])
+})
+
+test('an error is recorded if the call had begun something, and else the call runs again', async () => {
+  const fail: ToolSketch = { execute: () => { throw new Error('wrong') } }
+  const acted = await counting({ store: new MemoryStore() }, fail)
+  expect([await acted.call('k'), await acted.call('k')].map(verdictOf)).toEqual(['ToolExecutionFailed', 'ToolExecutionFailed'])
+  expect(acted.runs()).toBe(1)
+  const idle = await counting({ store: new MemoryStore() }, fail, false)
+  expect([await idle.call('k'), await idle.call('k')].map(verdictOf)).toEqual(['ToolExecutionFailed', 'ToolExecutionFailed'])
+  expect(idle.runs()).toBe(2)
+})
+
+test('a call that is denied claims no key, and gets no recorded outcome', async () => {
+  const { world, call } = await counting({ store: new MemoryStore() })
+  const strict = await world.host.openSession({ mode: 'yolo', rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] })
+  expect(verdictOf(await call('k', {}, 'echo', strict))).toBe('RuleDenied')
+  expect(await call('k')).toMatchObject({ data: { runs: 1 } })
+  expect(verdictOf(await call('k', {}, 'echo', strict))).toBe('RuleDenied')
+})
+
+test('a call that a person denies leaves its key free', async () => {
+  const { world, call } = await counting({ store: new MemoryStore() })
+  const asked = await world.host.openSession({ mode: 'ask', approver: { approve: async () => ({ decision: 'reject' }) } })
+  expect(verdictOf(await call('k', {}, 'echo', asked))).toBe('ApprovalDenied')
+  expect(await call('k')).toMatchObject({ data: { runs: 1 } })
+})
+
+test('an outcome is kept for a day', async () => {
+  const clock = new ManualClock()
+  const { call, runs } = await counting({ store: new MemoryStore(), clock })
+  await call('k')
+  await clock.advance(DAY_MS)
+  expect((await call('k')).metadata.replayed).toBe(true)
+  await clock.advance(1)
+  expect([(await call('k')).metadata.replayed, runs()]).toEqual([undefined, 2])
+})
+
+test('a secret is not kept, and of an outcome that is too long only that there was one', async () => {
+  const secret = await counting({ store: new MemoryStore() }, { execute: () => ({ token: 'ghp_abcdefghijklmnop' }) })
+  await secret.call('k')
+  expect(await secret.call('k')).toMatchObject({ data: { token: '[redacted]' } })
+  const image = { content: [{ type: 'image', data: 'A'.repeat(1024 ** 2), mimeType: 'image/png' }] }
+  const long = await counting({ store: new MemoryStore() }, { execute: () => image })
+  expect(verdictOf(await long.call('k'))).toBe('output')
+  expect([verdictOf(await long.call('k')), long.runs()]).toEqual(['OutputTooLarge', 1])
+})
+
+test('an outcome that cannot be stored keeps its key claimed, and the next host says that it is unknown', async () => {
+  const store = new MemoryStore()
+  const { call } = await counting({ store }, { execute: () => { store.failing = true; return 'done' } })
+  expect(await call('k')).toMatchObject({ data: 'done' })
+  store.failing = false
+  expect(verdictOf(await call('k'))).toBe('IdempotencyKeyInUse')
+  const next = await counting({ store })
+  expect([verdictOf(await next.call('k')), next.runs()]).toEqual(['OutcomeUnknown', 0])
+})
+
+test.each([[true, 'OutcomeUnknown', 0], [false, 'output', 1]])(
+  'after a crash the key of a call is settled by what it had begun: %s', async (acts, verdict, runs) => {
+    const store = new MemoryStore()
+    const lost = await counting({ store }, { execute: () => new Promise(() => {}) }, acts)
+    void lost.call('k')
+    await flush()
+    const next = await counting({ store })
+    expect([verdictOf(await next.call('k')), next.runs()]).toEqual([verdict, runs])
+  })
+
+test.each([[''], ['a b'], ['ä'], ['x'.repeat(201)], [7]])('the key %j is invalid', async (key) => {
+  const { call, runs } = await counting({ store: new MemoryStore() })
+  expect(await call(key as string)).toMatchObject({ error: { code: 'InputInvalid', data: { path: '/idempotencyKey' } } })
+  expect(runs()).toBe(0)
+})
+
+test('in a store that forgets nothing is recorded, and the tool gets the key', async () => {
+  const store = Object.assign(new MemoryStore(), { forgets: true })
+  const { world, call, runs } = await counting({ store })
+  await call('k')
+  await call('k')
+  expect([runs(), await store.list('outcome')]).toEqual([2, []])
+  expect(world.compartment().calls.map(({ idempotencyKey }) => idempotencyKey)).toEqual(['k', 'k'])
+})
+
+test('without a key of the caller, the tool gets one that differs with each call', async () => {
+  const { world, call } = await counting({ store: new MemoryStore() })
+  await call(undefined)
+  await call(undefined)
+  const keys = world.compartment().calls.map(({ idempotencyKey }) => idempotencyKey)
+  expect(new Set(keys).size).toBe(2)
+  expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/)])
+})
+
+test('a call that pauses has the same key when it continues, and its outcome is recorded then', async () => {
+  const store = new MemoryStore()
+  const ask: ToolSketch = {
+    requires: { capabilities: ['interact'] },
+    execute: async (_, { services, callId, signal }) =>
+      services.interact!(callId, { kind: 'Ask', prompt: 'Why?' }, signal),
+  }
+  const world = createWorld({ store, extensions: [{ tools: { echo: ask } }] })
+  const session = await world.host.openSession({ mode: 'yolo', pause: true })
+  const call = (id: string) => session.call({ id, name: 'echo', arguments: {}, idempotencyKey: 'k' })
+  const paused = await call('a')
+  expect([verdictOf(paused), verdictOf(await call('b'))]).toEqual(['ClarificationNeeded', 'ClarificationNeeded'])
+  expect(world.compartment().calls).toHaveLength(1)
+  const { paused: id } = (paused as unknown as { readonly error: { readonly data: { readonly paused: string } } }).error.data
+  const later = await world.host.openSession({ mode: 'yolo', pause: true })
+  expect(await later.resume(id, 'because')).toMatchObject({ data: { value: 'because' } })
+  expect(world.compartment().calls.map(({ idempotencyKey }) => idempotencyKey)).toEqual(['k', 'k'])
+  expect(await call('c')).toMatchObject({ data: { value: 'because' }, metadata: { replayed: true } })
+})
