@@ -18,6 +18,7 @@ import { askPerson, logCapability, serviceCapabilities, variablesOf } from './se
 import type { OperatorEnvironment } from './shell/command-environment.ts'
 import type { MissingSandboxReporter } from './shell/command-sandbox.ts'
 import { shellCapability } from './shell/shell.ts'
+import { stepCapability } from './steps.ts'
 import { reported, usesOf, type UseListener } from './uses.ts'
 import type { SpareLauncher } from './walls/launcher.ts'
 
@@ -122,6 +123,7 @@ export class Broker {
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,
       ...serviceCapabilities(services),
+      ...stepCapability,
     }
     const mayAsk = anyHas('interact')
     this.#askInInit = async (phase, [request]) => {

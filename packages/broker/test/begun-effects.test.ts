@@ -102,7 +102,8 @@ const ACTS: Partial<Record<BrokerMethod, readonly Act[]>> = {
 /** Noted by the host, by the store of changes, or without an effect. */
 const OTHERS: ReadonlySet<BrokerMethod> = new Set<BrokerMethod>([
   'fs.read', 'fs.list', 'fs.stat', 'fs.glob', 'fs.find', 'fs.search', 'fs.watch', 'fs.watch.next', 'fs.undo', 'net.read',
-  'env.get', 'secrets.handle', 'state.read', 'interact', 'tools.call', 'session.read', 'progress', 'update', 'log',
+  'env.get', 'secrets.handle', 'state.read', 'interact', 'tools.call', 'session.read', 'step.begin', 'step.end', 'progress',
+  'update', 'log',
 ])
 const CASES = Object.entries(ACTS).flatMap(([method, acts]) => acts.map((act) => [method as BrokerMethod, act] as const))
 

@@ -78,7 +78,8 @@ export {
 } from './ports/loader.ts'
 export { mayReach, NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
 export {
-  BROKER_METHODS, mayChangeDisk, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
+  BROKER_METHODS, mayChangeDisk, type BrokerMethod, type CallSteps, type CapabilityUse, type CompartmentCode,
+  type CompartmentEnd,
   type CompartmentRequest, type CompartmentSession, type CompartmentTool, type CommandAnswer, type DryRun, type MissingWall,
   type RuntimePart, type Sandbox, type ToolInvocation, type Wall, type CodeOrigins, type WrittenPlace,
 } from './ports/sandbox.ts'

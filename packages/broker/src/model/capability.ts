@@ -1,5 +1,5 @@
 import {
-  BulkheadError, COMPARTMENT_LIMITS, type BrokerMethod, type CommandWall, type CompartmentServices,
+  BulkheadError, COMPARTMENT_LIMITS, type BrokerMethod, type CallSteps, type CommandWall, type CompartmentServices,
   type CompartmentTool, type KeyUse, type Power, type RuntimePart, type UseRules,
 } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -23,6 +23,8 @@ export interface OpenCall {
   readonly commandMs?: number | undefined
   readonly tool: CompartmentTool
   readonly signal: AbortSignal
+  /** What keeps the results of its steps. */
+  readonly steps?: CallSteps | undefined
   /** Set by the broker with the first capability call. */
   effects?: EffectCounter
   /** Notes what begins, before it begins. The effect waits for the promise, and must not begin if this throws. */

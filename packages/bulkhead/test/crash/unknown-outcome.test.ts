@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -22,6 +22,7 @@ beforeEach(() => {
       { name: 'writes', requires: WRITES }, { name: 'waits', requires: WRITES }, { name: 'keeps' },
       { name: 'asks', requires: { capabilities: ['interact'] } }, { name: 'lies', requires: WRITES, effects: 'none' },
       { name: 'calls', requires: { ...WRITES, capabilities: ['tools.call'] } },
+      { name: 'ships', requires: { fs: { read: ['{workspace}'], write: ['{workspace}/*.txt'] } } },
     ],
   }, `const forever = () => new Promise(() => {})
   const report = (runtime) => { runtime.progress(runtime.toolName); return forever() }
@@ -35,15 +36,36 @@ beforeEach(() => {
     keeps: { async execute(_, runtime) { await runtime.state.write(1); return report(runtime) } },
     asks: { async execute(_, runtime) { runtime.progress('asks'); await runtime.interact.ask('Why?') } },
     calls: { execute: (_, runtime) => runtime.tools.call('writes', {}) },
+    ships: { async execute(_, runtime) {
+      const stops = async (at) => {
+        runtime.progress(at)
+        if ((await runtime.fs.list('.')).some(({ name }) => name === 'stop-' + at)) await forever()
+      }
+      const packed = await runtime.step('pack', async () => {
+        const name = 'packed-' + crypto.randomUUID() + '.txt'
+        await runtime.fs.write(name, 'x')
+        return { name }
+      })
+      await stops('between')
+      const sent = await runtime.step('send', async () => {
+        await runtime.fs.write('sent-' + crypto.randomUUID() + '.txt', packed.name)
+        await stops('within')
+        return 'sent'
+      })
+      return { packed: packed.name, sent, key: runtime.call.idempotencyKey }
+    } },
   } }`)
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Kills a host when each of its calls has reported. Returns how the next host settles them. */
-async function killedAt(calls: readonly string[], reports: readonly string[] = calls) {
-  const child = spawn(process.execPath, [HOST, folder, CACHE, JSON.stringify(calls)], { stdio: ['ignore', 'pipe', 'inherit'] })
+async function killedAt(calls: readonly string[], reports: readonly string[] = calls, ...key: readonly string[]) {
+  const args = [HOST, folder, CACHE, JSON.stringify(calls), ...key]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const waiting = new Set(reports)
   for await (const line of createInterface({ input: child.stdout })) {
+    // No call ends by itself.
+    if (line.startsWith('{')) throw new Error(`A call ended: ${line}`)
     waiting.delete(line)
     if (waiting.size === 0) break
   }
@@ -71,6 +93,44 @@ it('a killed host leaves calls that began nothing, and calls with an unknown out
   })
   expect(settled.get('lies')).toMatchObject({ data: { began: [{ what: 'writes lies.txt' }], effects: 'once' } })
   expect(settled.get('keeps')).toMatchObject({ data: { began: [{ what: 'writes the state of the extension' }] } })
+})
+
+/** Calls the tool with steps, under a key. */
+async function ship(idempotencyKey: string) {
+  const store = await openSqliteStore({ file: join(folder, 'host.db') })
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store })
+  const session = await host.openSession({ mode: 'yolo' })
+  const outcome = await session.call({ id: 'again', name: 'ships', arguments: {}, idempotencyKey })
+  const kept = await store.list('outcome')
+  await host.close()
+  return { outcome, kept: kept.map(({ key }) => key.split('/').slice(2)) }
+}
+
+const filesOf = (step: string): readonly string[] => readdirSync(folder).filter((name) => name.startsWith(`${step}-`))
+
+it('a call that was killed between its steps continues under its key, without the steps that it had done', async () => {
+  writeFileSync(join(folder, 'stop-between'), '')
+  const settled = await killedAt(['ships'], ['between'], 'k')
+  expect(settled.get('ships')).toMatchObject({ code: 'CallInterrupted' })
+  const [packed] = filesOf('packed')
+  rmSync(join(folder, 'stop-between'))
+  const { outcome, kept } = await ship('k')
+  expect(outcome).toMatchObject({ type: 'output', data: { packed, sent: 'sent', key: 'k' } })
+  expect([filesOf('packed'), filesOf('sent').length]).toEqual([[packed], 1])
+  // The outcome is left, and not the steps.
+  expect(kept).toEqual([[]])
+  expect((await ship('k')).outcome).toMatchObject({ data: { packed }, metadata: { replayed: true } })
+})
+
+it('a call that was killed within a step has an unknown outcome, also under its key', async () => {
+  writeFileSync(join(folder, 'stop-within'), '')
+  const settled = await killedAt(['ships'], ['within'], 'k')
+  expect(settled.get('ships')).toMatchObject({
+    code: 'OutcomeUnknown', data: { began: [{ what: expect.stringMatching(/^writes sent-/), step: 'send' }] },
+  })
+  rmSync(join(folder, 'stop-within'))
+  expect((await ship('k')).outcome).toMatchObject({ error: { code: 'OutcomeUnknown' }, metadata: { replayed: true } })
+  expect(filesOf('sent')).toHaveLength(1)
 })
 
 it('what a tool began through another one makes the outcome of both unknown', async () => {

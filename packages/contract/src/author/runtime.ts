@@ -21,6 +21,13 @@ export interface BaseRuntime {
      */
     readonly idempotencyKey: string
   }
+  /**
+   * Runs a part of the call, and keeps what it returns, as JSON, until the call has ended. A call that continues after a
+   * question, after an attempt that failed, or with the same idempotency key after its host has ended, gets the kept
+   * result and does not run the step again. Steps run one after the other, and each has its own name. Do in steps what
+   * must not happen twice.
+   */
+  step<Result>(name: string, work: () => Result | Promise<Result>): Promise<Result>
   /** Aborted if the call, its turn or its session is cancelled, or the deadline passes. */
   readonly signal: AbortSignal
   /** A message for the user. */

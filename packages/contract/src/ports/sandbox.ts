@@ -65,6 +65,18 @@ export const mayChangeDisk = ({ placement, tools }: Pick<CompartmentRequest, 'pl
   placement === 'thread' || tools.some(({ grant: { fs, shell, capabilities } }) =>
     fs.write.length > 0 || shell.length > 0 || capabilities.some((name) => MAKES_OTHERS_WRITE.has(name)))
 
+/**
+ * The steps of a call. What a step returned is kept until the call has ended, so that a call that continues or runs again
+ * does not repeat it. They run one after the other, and each has its own name. Both methods reject with InputInvalid if
+ * that is broken, and with StoreUnavailable.
+ */
+export interface CallSteps {
+  /** Resolves with the kept result, or with undefined if the step must run. Then `end` follows. */
+  begin(name: string): Promise<{ readonly result: Json } | undefined>
+  /** Keeps the result. Without one the step has failed. */
+  end(name: string, result?: Json): Promise<void>
+}
+
 export interface ToolInvocation {
   /** Unique among the open calls of this compartment. */
   readonly callId: string
@@ -101,6 +113,7 @@ export interface ToolInvocation {
    * is noted.
    */
   beginEffect?(what: string): Promise<void> | undefined
+  readonly steps?: CallSteps | undefined
   /** The calling call: the same object that was passed to `call` for it. */
   readonly parent?: ToolInvocation | undefined
   /**
@@ -274,6 +287,8 @@ export const BROKER_METHODS = {
   'tools.call': 'tools',
   'session.read': 'session',
   'session.write': 'session',
+  'step.begin': null,
+  'step.end': null,
   'progress': null,
   'update': null,
   'log': null,

@@ -1,6 +1,7 @@
 import type { Outcome } from '@bulkhead/contract'
 import type { CallRun } from '../model/call-run.ts'
 import type { DecidedCall, HostContext, StageRecord, ValidatedCall } from '../policy/call.ts'
+import { KeptSteps } from '../records/kept-steps.ts'
 import type { KeyedCall } from '../records/recorded-outcomes.ts'
 
 /** Ends a call with the outcome of an earlier one that had the same idempotency key. */
@@ -19,6 +20,13 @@ export function keyedCall(call: ValidatedCall, { outcomes }: HostContext): Keyed
   return ownKey === undefined ? undefined : outcomes?.keyed(ownKey, principal?.id, name, proposed ?? args)
 }
 
+/** What keeps the results of the steps of a call, also for a later run of it. */
+export function stepsOf(call: ValidatedCall, { outcomes, clock }: HostContext): KeptSteps {
+  const { idempotencyKey, session: { principal }, name, args, proposed } = call
+  if (outcomes) return outcomes.stepsOf(outcomes.keyed(idempotencyKey, principal?.id, name, proposed ?? args))
+  return new KeptSteps({ place: '', digest: '', store: undefined, now: () => clock.now() })
+}
+
 /**
  * Claims the key of a call that is not denied, before a person is asked: of several calls with one key, one runs. Rejects
  * with Replay if it has run. undefined if there is nothing to claim.
@@ -34,6 +42,10 @@ export function claimKey(
   })
 }
 
+/** Whether the call may run again as the same one: after a pause, or because its key is free. */
+const mayGoOn = (outcome: Outcome, isFree: boolean): boolean =>
+  outcome.type === 'error' && (isFree || outcome.error.code === 'ClarificationNeeded')
+
 /**
  * Stores the outcome of the call that claimed the key. Resolves with whether the journal may forget the call: if it could
  * not be stored, the next host says that it is unknown. Never rejects.
@@ -41,10 +53,11 @@ export function claimKey(
 export async function recordOutcome(
   run: CallRun<StageRecord>, outcome: Outcome, { outcomes, events }: HostContext,
 ): Promise<boolean> {
-  const { keyed, attempts: { effects } } = run
-  if (!run.claimed || keyed === undefined) return true
+  const { keyed, attempts: { effects, steps } } = run
+  const hasBegun = effects.hasBegun((step) => steps?.isKept(step) === true)
   try {
-    await outcomes!.end(keyed, outcome, effects.hasBegun)
+    if (run.claimed && keyed) await outcomes!.end(keyed, outcome, hasBegun)
+    if (steps && !mayGoOn(outcome, run.claimed && !hasBegun)) await steps.forget()
     return true
   } catch (thrown) {
     events.suppressed('recording an outcome', thrown)

@@ -19,7 +19,6 @@ import { isRevertible, recordEffect } from './record-effect.ts'
 import { claimKey, keyedCall, recordOutcome, Replay } from './keyed-call.ts'
 import { propose, receive, resolve, takeArguments, validate, type Proposal } from './receive.ts'
 import { startOf } from './running-call.ts'
-import { startOf } from './running-call.ts'
 import { endingOf, replayOf, saveWhole, settle, type Ending } from './settle.ts'
 
 /** Runs one call to its single outcome. Never rejects. */
@@ -186,7 +185,7 @@ async function finish(run: CallRun<StageRecord>, ready: Promise<BudgetedCall>, h
   let isRecorded = true
   try {
     const outcome = settle(run, ending, saved, host)
-    if (run.claimed) isRecorded = await recordOutcome(run, outcome, host)
+    if (run.claimed || run.attempts.steps) isRecorded = await recordOutcome(run, outcome, host)
     return outcome
   } finally {
     run.end(isRecorded)

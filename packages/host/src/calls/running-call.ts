@@ -1,7 +1,6 @@
 import {
-  BulkheadError, type CallLog, type CallProgress, type CommandWall, type CompartmentSession, type InteractionKind,
-  type InteractionRequest, type InteractionResponse, type KeyUse, type Power, type ToolInvocation,
-  type UseRules,
+  BulkheadError, type CallLog, type CallProgress, type CallSteps, type CommandWall, type CompartmentSession, type KeyUse,
+  type Power, type ToolInvocation, type UseRules,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -15,10 +14,8 @@ import type { Deadline } from '../model/deadline.ts'
 import type { AllowedCall, HostContext, ValidatedCall } from '../policy/call.ts'
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
 import type { WaitingCall } from '../policy/call-session.ts'
-import { memoryOf } from '../policy/session-memory.ts'
-import { shownCallers } from './approval-request.ts'
-import { haltIfHeadless } from './authorize.ts'
 import { callUses } from './call-uses.ts'
+import { stepsOf } from './keyed-call.ts'
 import { passUpdate, runObserver } from './hooks.ts'
 
 /**
@@ -59,6 +56,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     const { power } = call.session.policy.forTool(tool)
     this.grant = power === tool.grant ? undefined : power
     this.#host = host
+    attempts.steps?.restart()
     this.deadline = attempts.run(host.clock, () => this.end(overdue(call)))
     this.callId = tool.extension.running.enter(this, { id: call.id, attempt: this.attempt })
     call.scope.cancel.watch(this)
@@ -79,6 +77,11 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
   get idempotencyKey(): string {
     return this.call.idempotencyKey
+  }
+
+  get steps(): CallSteps {
+    this.#attempts.steps ??= stepsOf(this.call, this.#host)
+    return this.#attempts.steps
   }
 
   get isApproved(): boolean {
@@ -118,7 +121,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     if (this.#isOver) throw this.#reason ?? callOver()
     const { tool: { definition }, waiting } = this.call
     if (definition.effects === 'none') throw withoutEffects(definition.name, what)
-    const own = this.#attempts.effects.begin(this.attempt, visibleText(what))
+    const own = this.#attempts.effects.begin(this.attempt, visibleText(what), this.#attempts.steps?.open)
     const outer = waiting?.beginEffect(what)
     return own && outer ? Promise.all([own, outer]).then(() => undefined) : own ?? outer
   }
@@ -247,55 +250,4 @@ export function pauseFor({ call, deadline }: RunningCall): () => void {
   return () => {
     for (const resume of resumes) resume?.()
   }
-}
-
-/** Questions whose answer can be stored until the call runs again. */
-const PAUSABLE: ReadonlySet<InteractionKind> = new Set<InteractionKind>(['Ask', 'Select', 'Confirm'])
-
-/**
- * A running tool asks the person of its session. The time of the call stops meanwhile. If no one answers and the
- * session pauses calls, the question is stored and the call ends until it is answered.
- */
-export async function askForTool(
-  running: RunningCall, question: InteractionRequest, source: string, signal: AbortSignal,
-): Promise<InteractionResponse> {
-  const { call, questions } = running
-  const asker = askerOf(call, source)
-  const known = questions.replay(question)
-  if (known !== undefined) return { status: 'accepted', value: known }
-  const resumeTime = pauseFor(running)
-  try {
-    const response =
-      await call.session.interactions.raise(question, asker, AbortSignal.any([signal, running.signal]), call.id)
-    if (response.status === 'timeout') await pauseCall(running, question)
-    questions.note(question, response.status === 'accepted' ? response.value : undefined)
-    return response
-  } catch (thrown) {
-    if (!BulkheadError.is(thrown) || thrown.code !== 'InteractionUnavailable') throw thrown
-    await pauseCall(running, question)
-    haltIfHeadless(call, question.kind)
-    throw thrown
-  } finally {
-    resumeTime()
-  }
-}
-
-/** A question of a tool that another tool calls names all of them: the person may know only the first. */
-function askerOf(call: ValidatedCall, source: string): string {
-  const callers = shownCallers(call)
-  return callers.length === 0 ? source : `${[...callers, call.tool].map(({ name }) => name).join(' → ')} (${source})`
-}
-
-/** Does nothing if the session does not pause calls. A call made by a tool cannot pause: its caller would be gone. */
-async function pauseCall(running: RunningCall, question: InteractionRequest): Promise<void> {
-  const { call } = running
-  const { paused } = call.session
-  if (!paused || call.parent || !PAUSABLE.has(question.kind) || !('prompt' in question)) return
-  const memory = memoryOf(call.session, call.tool.extension.descriptor)
-  const id = await paused.keep(call, question, running.questions.asked, memory)
-  const message = `The tool "${call.tool.name}" waits for an answer: ${question.prompt}`
-  const reason =
-    new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })
-  running.end(reason)
-  throw reason
 }

@@ -1,7 +1,18 @@
-import type { Clock } from '@bulkhead/contract'
+import type { CallSteps, Clock } from '@bulkhead/contract'
 import { BegunEffects, type EffectNotes } from './begun-effects.ts'
 import type { Reservation } from './budget.ts'
 import { Deadline } from './deadline.ts'
+
+/** The steps of a call, over its attempts. */
+interface KeptSteps extends CallSteps {
+  /** The step that runs. */
+  readonly open: string | undefined
+  isKept(name: string): boolean
+  /** Another attempt begins. */
+  restart(): void
+  /** Removes the results. Rejects with StoreUnavailable. */
+  forget(): Promise<void>
+}
 
 /**
  * The attempts of a call, what they began, and the time that they share. It runs while the call waits for its extension to start and
@@ -9,6 +20,8 @@ import { Deadline } from './deadline.ts'
  */
 export class Attempts {
   readonly effects = new BegunEffects()
+  /** Set with the first step. */
+  steps: KeptSteps | undefined
   #count = 0
   #allowedMs = 0
   #usedMs = 0

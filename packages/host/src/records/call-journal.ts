@@ -124,7 +124,7 @@ export class CallJournal {
   #note(call: JournalledCall): Note {
     const note: Note = {
       call, state: 'new', number: 0, startedAt: 0, begun: [],
-      begin: (attempt, what) => this.#begin(note, attempt, what), close: () => this.#drop(note),
+      begin: (attempt, what, step) => this.#begin(note, { attempt, what, step }), close: () => this.#drop(note),
     }
     this.#unsaved.push(note)
     if (!this.#isSaving) setTimeout(this.#saveNow, WAITING_MS)
@@ -133,11 +133,11 @@ export class CallJournal {
   }
 
   /** Saved in this tick, with no wait for the disk. */
-  #begin(note: Note, attempt: number, what: string): undefined {
+  #begin(note: Note, effect: NewEffect): undefined {
     if (note.state === 'over') throw callOver()
     this.#requireFiles()
     const at = this.#sources.clock.now()
-    const begun = [...note.begun, { attempt, at, what: SHAPES.text(what) }]
+    const begun = [...note.begun, noteOf(effect, at)]
     if (note.state === 'new') this.#put(note, at, begun)
     else this.#file.replace(note.number, note.call, note.startedAt, begun)
     this.#file.save()
@@ -167,9 +167,9 @@ export class CallJournal {
     let begun: readonly BegunEffect[] = []
     return {
       written: this.#writes.add(store.write('call', key, record)),
-      begin: (attempt, what) => {
+      begin: (attempt, what, step) => {
         if (!open) throw callOver()
-        const next = [...begun, { attempt, at: clock.now(), what: SHAPES.text(what) }]
+        const next = [...begun, noteOf({ attempt, what, step }, clock.now())]
         const written = store.write('call', key, { ...record, begun: next.map((effect) => ({ ...effect })) })
           .then(() => { begun = next })
         void this.#writes.add(written)
@@ -211,6 +211,13 @@ export class CallJournal {
     return this.#writes.settled()
   }
 }
+
+interface NewEffect extends Pick<BegunEffect, 'attempt' | 'what'> {
+  readonly step: string | undefined
+}
+
+const noteOf = ({ attempt, what, step }: NewEffect, at: number): BegunEffect =>
+  ({ attempt, at, what: SHAPES.text(what), ...(step !== undefined && { step }) })
 
 const callOver = (): BulkheadError =>
   new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await the work inside the call.')

@@ -4,6 +4,7 @@ import { errorBody } from '../model/outcome.ts'
 import type { EventBus } from './events.ts'
 import type { Owner } from './owner.ts'
 import { interruption, notRecorded, readTerms, type OpenCallTerms } from './interruption.ts'
+import { readSteps } from './kept-steps.ts'
 import { settleKey } from './recorded-outcomes.ts'
 import { callsIn } from './journal-file.ts'
 
@@ -65,7 +66,8 @@ export class InterruptedCalls {
     const { store, audited } = this.#sources
     const records = (await store.list('call', `${owner}/`)).filter(({ key }) => key !== claimOf(owner))
     const noted = await store.notes?.left(owner) ?? []
-    const left = [...callsIn(noted), ...records.map(({ value }) => value)].flatMap(readRecord)
+    const found = [...callsIn(noted), ...records.map(({ value }) => value)].flatMap(readRecord)
+    const left = await Promise.all(found.map((call) => this.#withSteps(call)))
     const ended = await endedIn(store, left)
     for (const call of left) await this.#settleKey(call, owner, ended.has(call))
     const closed = left.filter((call) => !ended.has(call)).map((call) => this.#tell(call))
@@ -78,9 +80,16 @@ export class InterruptedCalls {
   /** Before the entry is removed: without one, its key would count as that of a call that began nothing. */
   async #settleKey(call: LeftCall, owner: string, hasEnded: boolean): Promise<void> {
     if (call.outcomeAt === undefined) return
-    const isUnknown = hasEnded || call.begun.length > 0
-    const { outcome } = interruptedCall(call, hasEnded ? notRecorded(call) : interruption(call))
-    await settleKey(this.#sources.store, call.outcomeAt, owner, isUnknown ? outcome : undefined)
+    const error = hasEnded ? notRecorded(call) : interruption(call)
+    const unknown = error.code === 'OutcomeUnknown' ? interruptedCall(call, error).outcome : undefined
+    await settleKey(this.#sources.store, call.outcomeAt, owner, unknown)
+  }
+
+  /** Only a call with an idempotency key can be made again as the same one, and so continue. */
+  async #withSteps(call: LeftCall): Promise<LeftCall> {
+    if (call.outcomeAt === undefined || call.begun.length === 0) return call
+    const steps = await readSteps(this.#sources.store, call.outcomeAt)
+    return steps ? { ...call, kept: new Set(steps.keys()) } : call
   }
 
   async #claim(owner: string): Promise<boolean> {

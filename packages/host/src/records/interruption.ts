@@ -10,14 +10,21 @@ export interface OpenCallTerms {
   readonly effects: ToolEffects | undefined
   /** The tool that tells whether the call has happened. */
   readonly verify: string | undefined
+  /** Steps whose result is kept, of a call that can continue. */
+  readonly kept?: ReadonlySet<string>
 }
 
 /** The most that a message lists. `data` has all. */
 const SHOWN = 3
 
 /** How a call ends whose host ended: by what it had begun. */
-export function interruption({ tool, begun, effects, verify }: OpenCallTerms): BulkheadError {
+export function interruption({ tool, begun: all, effects, verify, kept }: OpenCallTerms): BulkheadError {
   const ended = `The call of "${tool}" was interrupted: the host ended while it was open.`
+  const begun = all.filter(({ step }) => step === undefined || kept?.has(step) !== true)
+  if (effects !== undefined && begun.length === 0 && all.length > 0) {
+    const steps = 'The results of the steps that began something are kept. Call again with the same idempotency key to go on.'
+    return new BulkheadError('CallInterrupted', `${ended} ${steps}`)
+  }
   if (effects !== undefined && begun.length === 0) {
     const safe = 'It had begun nothing that can have an effect, apart from requests with GET and HEAD. It is safe to call '
       + 'again.'
@@ -30,7 +37,8 @@ export function interruption({ tool, begun, effects, verify }: OpenCallTerms): B
   const cure = verify === undefined ? 'Find out whether it happened before you call again.'
     : `Call "${verify}" to find out whether it happened, before you call again.`
   const data = {
-    began: begun.map(({ what, at, attempt }) => ({ what, at: timeOf(at), attempt })),
+    began: begun.map(({ what, at, attempt, step }) =>
+      ({ what, at: timeOf(at), attempt, ...(step !== undefined && { step }) })),
     ...(effects !== undefined && { effects }), ...(verify !== undefined && { verify }),
   }
   return new BulkheadError('OutcomeUnknown', `${ended} ${known}. Whether it happened is unknown. ${cure}`, { data })
@@ -53,9 +61,10 @@ export function readTerms({ begun, effects, verify }: JsonObject): Omit<OpenCall
 }
 
 function readEffect(value: Json): BegunEffect {
-  const { what, at, attempt } = isJsonObject(value) ? value : {} as JsonObject
+  const { what, at, attempt, step } = isJsonObject(value) ? value : {} as JsonObject
   const time = typeof at === 'number' && !Number.isNaN(new Date(at).getTime()) ? at : 0
   return {
     what: typeof what === 'string' ? what : 'something', at: time, attempt: typeof attempt === 'number' ? attempt : 1,
+    ...(typeof step === 'string' && { step }),
   }
 }

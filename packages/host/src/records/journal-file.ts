@@ -21,6 +21,8 @@ export interface BegunEffect {
   readonly at: number
   /** In words, such as `writes src/a.ts`. */
   readonly what: string
+  /** The step of the call that it belongs to. */
+  readonly step?: string
 }
 
 /** The common part of the calls of one tool in one session. It is most of the data, and written once. */

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { BulkheadError, type Outcome, type Store } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { errorBody } from '../model/outcome.ts'
+import { KeptSteps, stepsKey } from './kept-steps.ts'
 import type { Owner } from './owner.ts'
 import type { Redaction } from './redaction.ts'
 
@@ -51,10 +52,16 @@ export class RecordedOutcomes {
     this.#prefix = `${hash('sha256', sources.workspace)}/`
   }
 
+  /** What keeps the results of the steps of a call. */
+  stepsOf(call: KeyedCall): KeptSteps {
+    const { store, now } = this.#sources
+    return new KeptSteps({ ...call, store, now })
+  }
+
   /** The key of one principal is not that of another. */
   keyed(key: string, principal: string | undefined, tool: string, args: JsonObject): KeyedCall {
     return {
-      place: this.#prefix + hash('sha256', JSON.stringify([principal ?? null, key])),
+      place: this.#placeOf(key, principal),
       digest: hash('sha256', canonicalJson([tool, args])),
     }
   }
@@ -110,16 +117,26 @@ export class RecordedOutcomes {
     return standing
   }
 
-  /** Never rejects: what is not removed now is removed later. */
+  #placeOf(key: string, principal: string | undefined): string {
+    return this.#prefix + hash('sha256', JSON.stringify([principal ?? null, key]))
+  }
+
+  /** Of calls that wait for a person, the steps are kept as long as they wait. Never rejects: what fails is done later. */
   async #purge(): Promise<void> {
     const { store, now } = this.#sources
     const at = now()
     if (at - this.#purgedAt < PURGE_MS) return
     this.#purgedAt = at
     try {
+      const waiting = new Set((await store.list('paused', this.#prefix)).flatMap(({ value }) => {
+        const { key, principal } = isJsonObject(value) ? value : {} as JsonObject
+        return typeof key !== 'string' ? []
+          : [stepsKey(this.#placeOf(key, typeof principal === 'string' ? principal : undefined))]
+      }))
       for (const { key, value } of await store.list('outcome', this.#prefix)) {
-        const record = readRecord(value)
-        if (record?.by === undefined && at - (record?.at ?? 0) > KEPT_MS) await store.remove('outcome', key)
+        const { at: madeAt, by } = isJsonObject(value) ? value : {} as JsonObject
+        const isOld = at - (typeof madeAt === 'number' ? madeAt : 0) > KEPT_MS
+        if (by === undefined && isOld && !waiting.has(key)) await store.remove('outcome', key)
       }
     } catch {
       this.#purgedAt = 0

@@ -176,6 +176,21 @@ export const stateAccess = (callBroker: CallBroker): object => Object.freeze({
   write: async (data: Json) => void await callBroker('state.write', data),
 })
 
+/** Runs a step, unless its result is kept. The result is the kept one, so that it is the same whenever the call runs. */
+export const stepAccess = (callBroker: CallBroker) =>
+  async (name: string, work: () => unknown): Promise<Json> => {
+    const kept = await callBroker('step.begin', name) as { readonly result: Json } | null
+    if (kept !== null) return kept.result
+    let result: unknown
+    try {
+      result = await work()
+    } catch (error) {
+      await callBroker('step.end', name).catch(() => undefined)
+      throw error
+    }
+    return (await callBroker('step.end', name, { result: result ?? null }) as { readonly result: Json }).result
+  }
+
 export const toolAccess = (callBroker: CallBroker): object => Object.freeze({
   call: (name: string, args: Json) => callBroker('tools.call', name, args) as unknown as Promise<Outcome>,
 })

@@ -2,7 +2,7 @@ import type { AnyRuntime, BrokerMethod, RuntimePart } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
 import {
-  envAccess, fileAccess, interaction, secretAccess, sessionAccess, shellAccess, stateAccess, toolAccess,
+  envAccess, fileAccess, interaction, secretAccess, sessionAccess, shellAccess, stateAccess, stepAccess, toolAccess,
   UNDECLARED_RUNTIME, type CallBroker, type LogSender,
 } from './capabilities.ts'
 import { netAccess } from './net-access.ts'
@@ -37,6 +37,7 @@ export function runtimeOf(parts: RuntimeParts): (call: RunningCall) => AnyRuntim
     callId: (call) => call.callId,
     toolName: () => toolName,
     call: (call) => Object.freeze({ idempotencyKey: call.idempotencyKey ?? '' }),
+    step: (call) => stepAccess(brokerFor(call)),
     signal: (call) => call.signal,
     progress: (call) => (text: string) => send(call, 'progress', String(text)),
     update: (call) => (partial: Json) => send(call, 'update', partial),

@@ -1,4 +1,4 @@
-import type { CommandWall, CompartmentTool, KeyUse, ToolInvocation, UseRules } from '@bulkhead/contract'
+import type { CallSteps, CommandWall, CompartmentTool, KeyUse, ToolInvocation, UseRules } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '@bulkhead/broker'
@@ -29,6 +29,10 @@ export class InvokedCall implements OpenCall {
 
   get idempotencyKey(): string | undefined {
     return this.invocation.idempotencyKey
+  }
+
+  get steps(): CallSteps | undefined {
+    return this.invocation.steps
   }
 
   get isApproved(): boolean {

@@ -51,8 +51,9 @@ async function prepare(): Promise<Serve> {
     const compartment = new Compartment({ modules, callBroker, output, messageBytes })
     expose(compartment, call, {
       method: 'execute',
-      run: ([callId, tool, args, env, reverts]) => compartment.execute(
-        callId as string, tool as string, args as JsonObject, env as Variables | undefined, reverts as Reverts | undefined,
+      run: ([callId, tool, args, env, reverts, key]) => compartment.execute(
+        callId as string, tool as string, args as JsonObject, env as Variables | undefined, reverts as Reverts | null | undefined,
+        key as string | undefined,
       ),
     })
   }

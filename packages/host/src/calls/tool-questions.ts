@@ -1,0 +1,59 @@
+import {
+  BulkheadError, type InteractionKind, type InteractionRequest, type InteractionResponse,
+} from '@bulkhead/contract'
+import type { ValidatedCall } from '../policy/call.ts'
+import { memoryOf } from '../policy/session-memory.ts'
+import { shownCallers } from './approval-request.ts'
+import { haltIfHeadless } from './authorize.ts'
+import { pauseFor, type RunningCall } from './running-call.ts'
+
+/** Questions whose answer can be stored until the call runs again. */
+const PAUSABLE: ReadonlySet<InteractionKind> = new Set<InteractionKind>(['Ask', 'Select', 'Confirm'])
+
+/**
+ * A running tool asks the person of its session. The time of the call stops meanwhile. If no one answers and the
+ * session pauses calls, the question is stored and the call ends until it is answered.
+ */
+export async function askForTool(
+  running: RunningCall, question: InteractionRequest, source: string, signal: AbortSignal,
+): Promise<InteractionResponse> {
+  const { call, questions } = running
+  const asker = askerOf(call, source)
+  const known = questions.replay(question)
+  if (known !== undefined) return { status: 'accepted', value: known }
+  const resumeTime = pauseFor(running)
+  try {
+    const response =
+      await call.session.interactions.raise(question, asker, AbortSignal.any([signal, running.signal]), call.id)
+    if (response.status === 'timeout') await pauseCall(running, question)
+    questions.note(question, response.status === 'accepted' ? response.value : undefined)
+    return response
+  } catch (thrown) {
+    if (!BulkheadError.is(thrown) || thrown.code !== 'InteractionUnavailable') throw thrown
+    await pauseCall(running, question)
+    haltIfHeadless(call, question.kind)
+    throw thrown
+  } finally {
+    resumeTime()
+  }
+}
+
+/** A question of a tool that another tool calls names all of them: the person may know only the first. */
+function askerOf(call: ValidatedCall, source: string): string {
+  const callers = shownCallers(call)
+  return callers.length === 0 ? source : `${[...callers, call.tool].map(({ name }) => name).join(' → ')} (${source})`
+}
+
+/** Does nothing if the session does not pause calls. A call made by a tool cannot pause: its caller would be gone. */
+async function pauseCall(running: RunningCall, question: InteractionRequest): Promise<void> {
+  const { call } = running
+  const { paused } = call.session
+  if (!paused || call.parent || !PAUSABLE.has(question.kind) || !('prompt' in question)) return
+  const memory = memoryOf(call.session, call.tool.extension.descriptor)
+  const id = await paused.keep(call, question, running.questions.asked, memory)
+  const message = `The tool "${call.tool.name}" waits for an answer: ${question.prompt}`
+  const reason =
+    new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })
+  running.end(reason)
+  throw reason
+}
