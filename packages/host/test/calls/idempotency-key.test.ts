@@ -137,6 +137,20 @@ test.each([[true, 'OutcomeUnknown', 0], [false, 'output', 1]])(
     expect([verdictOf(await next.call('k')), next.runs()]).toEqual([verdict, runs])
   })
 
+test('a key of a host that ends later is settled with the next call', async () => {
+  const store = new MemoryStore()
+  let isGone = false
+  const owner = (id: string) => ({ id, isGone: () => isGone })
+  const lost = await counting({ store, owner: owner('lost') }, { execute: () => new Promise(() => {}) })
+  const next = await counting({ store, owner: owner('next') })
+  expect(await next.world.host.interruptedCalls()).toEqual([])
+  void lost.call('k')
+  await flush()
+  expect(verdictOf(await next.call('k'))).toBe('IdempotencyKeyInUse')
+  isGone = true
+  expect([verdictOf(await next.call('k')), next.runs()]).toEqual(['OutcomeUnknown', 0])
+})
+
 test.each([[''], ['a b'], ['ä'], ['x'.repeat(201)], [7]])('the key %j is invalid', async (key) => {
   const { call, runs } = await counting({ store: new MemoryStore() })
   expect(await call(key as string)).toMatchObject({ error: { code: 'InputInvalid', data: { path: '/idempotencyKey' } } })

@@ -2,6 +2,13 @@ import type { Mutant } from '../../mutant.ts'
 
 export const BROKER_COMMAND_PROMISES: readonly Mutant[] = [
   {
+    what: 'A command is noted before it runs',
+    file: 'packages/broker/src/shell/shell.ts',
+    from: '          await begin(call, [asked])\n',
+    to: '',
+    test: 'packages/broker/test/begun-effects.test.ts',
+  },
+  {
     what: 'A tool runs only commands that it declares',
     file: 'packages/broker/src/shell/request.ts',
     from: 'if (refused === undefined) return',

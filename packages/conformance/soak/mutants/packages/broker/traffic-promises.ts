@@ -2,6 +2,13 @@ import type { Mutant } from '../../mutant.ts'
 
 export const BROKER_TRAFFIC_PROMISES: readonly Mutant[] = [
   {
+    what: 'A request other than GET and HEAD is noted before it is sent',
+    file: 'packages/broker/src/net/call-traffic.ts',
+    from: 'if (!SAFE.has(method)) await',
+    to: 'if (SAFE.has(method)) await',
+    test: 'packages/broker/test/begun-effects.test.ts',
+  },
+  {
     what: 'Every address of a name is checked',
     file: 'packages/broker/src/net/connect.ts',
     from: 'for (const address of addresses) requireAllowedAddress',
