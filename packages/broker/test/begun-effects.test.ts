@@ -20,8 +20,8 @@ async function openCall(begin?: (what: string) => void) {
   const server = await serve((_request, response) => response.end('here'))
   const stored: string[] = []
   const tool = toolOf('act', {
-    net: { hosts: [server.place] }, shell: [...any('touch'), ...any('cat')] as unknown as Json, capabilities: ['session', 'interact'],
-    fs: { read: ['**'], write: ['**'] },
+    net: { hosts: [server.place] }, shell: [...any('touch'), ...any('cat')] as unknown as Json,
+    capabilities: ['session', 'interact'], fs: { read: ['**'], write: ['**'] },
   }, workspace)
   const broker = new Broker({
     tools: [tool], limits: DEFAULT_LIMITS, code: { kind: 'module', module: { tools: {} } },
@@ -78,7 +78,8 @@ const ACTS: Partial<Record<BrokerMethod, readonly Act[]>> = {
     args: ({ url }) => [url, { method: 'POST', body: { kind: 'text', content: 'x' } }],
   }],
   'shell.run': [{
-    what: /^runs touch .*made$/, args: ({ file }) => ['touch', [file('made')]], done: ({ file }) => existsSync(file('made')),
+    what: /^runs touch .*made$/, done: ({ file }) => existsSync(file('made')),
+    args: ({ file }) => ['touch', [file('made')]],
   }],
   'shell.pipe': [
     {
@@ -101,11 +102,12 @@ const ACTS: Partial<Record<BrokerMethod, readonly Act[]>> = {
 
 /** Noted by the host, by the store of changes, or without an effect. */
 const OTHERS: ReadonlySet<BrokerMethod> = new Set<BrokerMethod>([
-  'fs.read', 'fs.list', 'fs.stat', 'fs.glob', 'fs.find', 'fs.search', 'fs.watch', 'fs.watch.next', 'fs.undo', 'net.read',
-  'env.get', 'secrets.handle', 'state.read', 'interact', 'tools.call', 'session.read', 'step.begin', 'step.end', 'progress',
-  'update', 'log',
+  'fs.read', 'fs.list', 'fs.stat', 'fs.glob', 'fs.find', 'fs.search', 'fs.watch', 'fs.watch.next', 'fs.undo',
+  'net.read', 'env.get', 'secrets.handle', 'state.read', 'interact', 'tools.call', 'session.read', 'step.begin',
+  'step.end', 'progress', 'update', 'log',
 ])
-const CASES = Object.entries(ACTS).flatMap(([method, acts]) => acts.map((act) => [method as BrokerMethod, act] as const))
+const CASES = Object.entries(ACTS)
+  .flatMap(([method, acts]) => acts.map((act) => [method as BrokerMethod, act] as const))
 
 it('every method of the broker is known to have effects or not', () => {
   expect(Object.keys(BROKER_METHODS).toSorted()).toEqual([...Object.keys(ACTS), ...OTHERS].toSorted())
@@ -147,7 +149,7 @@ it('long words are cut', async () => {
   expect(noted).toEqual([`runs touch ${'x'.repeat(188)}…`])
 })
 
-it('a command behind the wall that lets it only look is not noted where that wall stands', needs('bubblewrap'), async () => {
+it('a command that can only look is not noted where that wall stands', needs('bubblewrap'), async () => {
   const { ask, noted } = await openCall()
   await ask('shell.pipe', [{ cmd: 'cat', args: ['a.txt'] }], { wall: 'look' })
   expect(noted).toEqual([])

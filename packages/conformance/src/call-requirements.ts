@@ -86,7 +86,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
   {
     id: 'effects-none', level: 'must', spec: SPEC,
     statement: 'A tool with effects none changes nothing.',
-    why: 'The host repeats such a call, allows it while a session plans, and denies everything that could change something.',
+    why: 'The host repeats such a call, allows it while a session plans, and denies what could change something.',
     cure: 'Declare effects: idempotent, reversible or once.',
     check: ({ calls, manifest: { tools, stateSlot } }) => firstOf(tools, (tool) => {
       if (tool.effects !== 'none') return undefined

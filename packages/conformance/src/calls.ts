@@ -145,7 +145,8 @@ export async function observeCalls(target: RunTarget, { seed, repeats, progress 
   const tools = target.patience.reason === undefined ? manifest.tools
     : manifest.tools.filter((tool) => calls.some((call) => call.tool === tool && isAccepted(call)))
   return {
-    calls, repeated, reliable, log, states, reverts, manifest: { ...manifest, tools }, workspace: target.workspace, hidden,
+    calls, repeated, reliable, log, states, reverts, manifest: { ...manifest, tools }, workspace: target.workspace,
+    hidden,
   }
 }
 

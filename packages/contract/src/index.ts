@@ -29,10 +29,9 @@ export {
   AGENT_TOOL, ANY_COMMAND, BUNDLED_TOOLS, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN,
   HEADER_NAME_PATTERN, IGNORE_FILE, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION,
   LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES,
-  RULE_ACTIONS, RULE_CAPABILITIES, SECURITY_MODES, TOOL_EFFECTS, TOOL_MODES, TOOL_NAME_PATTERN, TREATMENT_PRESETS, TREATMENTS,
+  RULE_ACTIONS, RULE_CAPABILITIES, SECURITY_MODES, TOOL_MODES, TOOL_NAME_PATTERN, TREATMENT_PRESETS, TREATMENTS,
   type BundledTool, type CapabilityName, type CommandSeverity, type Dialect, type Layer, type LockedTool,
-  type Placement, type RuleAction, type RuleCapability, type SecurityMode, type ToolEffects, type ToolKind, type ToolMode,
-  type Treatment,
+  type Placement, type RuleAction, type RuleCapability, type SecurityMode, type ToolKind, type ToolMode, type Treatment,
 } from './model/names.ts'
 export type {
   Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata,
@@ -53,9 +52,8 @@ export {
   dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, missingDependencyFault,
   orderDependencies, type Registrant, type RegistrationFault,
 } from './policy/registration.ts'
-export { checkRequirements, classifyEffects, classifyToolMode, hasEffects } from './policy/requirements.ts'
-export { isRepeatable, matchArguments, mayChange } from './policy/requirements.ts'
-export type { PatternSource, VariableValues } from './policy/requirements.ts'
+export { checkRequirements, classifyEffects, classifyToolMode, hasEffects, isRepeatable } from './policy/requirements.ts'
+export { matchArguments, mayChange, type PatternSource, type VariableValues } from './policy/requirements.ts'
 export { isHeldBack } from './policy/held-back-files.ts'
 export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-files.ts'
 export { capabilitiesMeant, denyingRule, isCapability, isOfCalls, judgeRules, judgeUse, obstacleOf } from './policy/rules.ts'
@@ -78,12 +76,11 @@ export {
 } from './ports/loader.ts'
 export { mayReach, NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
 export {
-  BROKER_METHODS, mayChangeDisk, type BrokerMethod, type CallSteps, type CapabilityUse, type CompartmentCode,
-  type CompartmentEnd,
-  type CompartmentRequest, type CompartmentSession, type CompartmentTool, type CommandAnswer, type DryRun, type MissingWall,
-  type RuntimePart, type Sandbox, type ToolInvocation, type Wall, type CodeOrigins, type WrittenPlace,
+  BROKER_METHODS, mayChangeDisk, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
+  type CompartmentRequest, type CompartmentSession, type CompartmentTool, type CommandAnswer, type DryRun,
+  type MissingWall, type RuntimePart, type Sandbox, type ToolInvocation, type Wall, type CodeOrigins, type WrittenPlace,
 } from './ports/sandbox.ts'
-export type { CompartmentServices, LogEntry, SecretGrant } from './ports/compartment-services.ts'
+export type { CallSteps, CompartmentServices, LogEntry, SecretGrant } from './ports/compartment-services.ts'
 export type { SessionAccess, StateAccess, WholeOutput } from './ports/compartment-services.ts'
 export { CODE_ITEMS, type CodeDiagnostic, type CodeLocation, type CodeSymbol } from './ports/language-servers.ts'
 export type { LanguageServers, SourceFile, TextPosition } from './ports/language-servers.ts'

@@ -41,8 +41,8 @@ export interface HostOptions extends Place {
   /** Agents that `openSession` knows by name, besides those of the report, which they hide. */
   readonly agents?: readonly AgentInput[]
   /**
-   * What `requires` of an agent without a `ceiling` does: `narrows`, it is the ceiling; `adds`, it is part of the surface
-   * of the session. Default: narrows.
+   * What `requires` of an agent without a `ceiling` does: `narrows`, it is the ceiling; `adds`, it is part of the
+   * surface of the session. Default: narrows.
    */
   readonly agentsRequire?: AgentsRequire
   /** Roles that later sessions may have, so that flags for them are not reported as unknown. Default: none. */
@@ -109,8 +109,8 @@ export interface Host {
   /** The tools of an open session, without those of which every call is denied. Empty for an unknown id. */
   callableTools(sessionId: string): readonly ToolDefinition[]
   /**
-   * Runs a sub-agent for a call of the tool `task`. Rejects with AgentNotFound, AgentInvalid, SubagentDepthExceeded, and
-   * with what the runner throws.
+   * Runs a sub-agent for a call of the tool `task`. Rejects with AgentNotFound, AgentInvalid, SubagentDepthExceeded,
+   * and with what the runner throws.
    */
   delegate(delegation: Delegation, run: AgentRunner): Promise<Delegated>
   /**

@@ -8,7 +8,7 @@ import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { HookChain, HOOKS_FORM, refuseSlips } from './calls/hooks.ts'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './policy/approvals/approval-book.ts'
-import { openAudit, secretsOf, type AuditTrail } from './records/audit-trail.ts'
+import { openAudit, type AuditTrail } from './records/audit-trail.ts'
 import { EventBus, requireSubscription } from './records/events.ts'
 import {
   statusOf, type ExtensionStatus, type CloseReport, type Host, type HostOptions, type SwitchReport,
@@ -75,7 +75,6 @@ class ToolHost implements Host {
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
-      redaction: secretsOf(() => this.#registry.candidates, env),
       agents: readAgents(agents), roles, agentsRequire, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
     }
     this.#workspace = new Workspace(options, this.#sources)

@@ -5,7 +5,8 @@ import { fromResponseItems, reportTools, toFunctionCallOutput, toResponseTools }
 
 const text = { type: 'string' }
 const toolOf = (name: string, inputSchema: object, executor: 'local' | 'remote' = 'local'): ToolDefinition => ({
-  name, label: name, description: name, requires: {}, mode: 'read', kind: 'read', gated: false, idempotent: true, effects: 'idempotent',
+  name, label: name, description: name, requires: {}, mode: 'read', kind: 'read', gated: false,
+  idempotent: true, effects: 'idempotent',
   executor,
   inputSchema: inputSchema as ToolDefinition['inputSchema'],
 })

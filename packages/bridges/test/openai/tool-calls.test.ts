@@ -41,7 +41,8 @@ it('translates calls in the notation of other agents if the tools are given', ()
 })
 
 const toolOf = (name: string, properties: JsonObject): ToolDefinition => ({
-  name, label: name, description: name, requires: {}, mode: 'read', kind: 'read', gated: false, idempotent: true, effects: 'idempotent',
+  name, label: name, description: name, requires: {}, mode: 'read', kind: 'read', gated: false,
+  idempotent: true, effects: 'idempotent',
   executor: 'local',
   inputSchema: { type: 'object', properties },
 })

@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { fromAnswer, toInstructions, toResultsMessage } from '../../src/text/index.ts'
 
 const toolOf = (name: string, description = name): ToolDefinition => ({
-  name, label: name, description, requires: {}, mode: 'read', kind: 'read', gated: false, idempotent: true, effects: 'idempotent',
+  name, label: name, description, requires: {}, mode: 'read', kind: 'read', gated: false,
+  idempotent: true, effects: 'idempotent',
   executor: 'local', inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
 })
 const tools = [toolOf('read'), toolOf('write')]

@@ -8,7 +8,8 @@ import { serve } from './loopback.ts'
 
 async function fetching() {
   const server = await serve((_request, response) => response.end('here'))
-  const tool = toolOf('pay', { net: { hosts: [server.place], idempotencyHeader: 'Idempotency-Key' } }, await temporaryFolder())
+  const net = { hosts: [server.place], idempotencyHeader: 'Idempotency-Key' }
+  const tool = toolOf('pay', { net }, await temporaryFolder())
   const services = { log: () => undefined, env: new Map(), envDeclared: new Set<string>() }
   const broker = new Broker({ tools: [tool], services, limits: DEFAULT_LIMITS }, '/')
   broker.open({ callId: 'one', tool, signal: new AbortController().signal, idempotencyKey: 'k-1' })
@@ -17,7 +18,7 @@ async function fetching() {
   return { fetch, sent: () => server.requests.map(({ headers }) => headers['idempotency-key']) }
 }
 
-it('the host sends the key of the call in the header of the manifest, with requests that can have effects', async () => {
+it('the host sends the key of the call in the header of the manifest, except with GET and HEAD', async () => {
   const { fetch, sent } = await fetching()
   for (const method of ['POST', 'PUT', 'DELETE', 'GET', 'HEAD']) await fetch({ method })
   expect(sent()).toEqual(['k-1', 'k-1', 'k-1', undefined, undefined])

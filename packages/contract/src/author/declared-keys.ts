@@ -82,6 +82,11 @@ export interface RequirementKeys {
   net?: {
     /** Host names. A leading *. matches every subdomain, a trailing :port one port. */
     hosts?: string[] | undefined
+    /**
+     * The header, such as Idempotency-Key, in which the host sends the idempotency key of the call with requests other
+     * than GET and HEAD. The code cannot set it.
+     */
+    idempotencyHeader?: string | undefined
   } | undefined
   /** Commands that the tool may run, without a shell. */
   shell?: ({

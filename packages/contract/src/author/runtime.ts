@@ -22,8 +22,8 @@ export interface BaseRuntime {
     readonly idempotencyKey: string
   }
   /**
-   * Runs a part of the call, and keeps what it returns, as JSON, until the call has ended. A call that continues after a
-   * question, after an attempt that failed, or with the same idempotency key after its host has ended, gets the kept
+   * Runs a part of the call, and keeps what it returns, as JSON, until the call has ended. A call that continues after
+   * a question, after an attempt that failed, or with the same idempotency key after its host has ended, gets the kept
    * result and does not run the step again. Steps run one after the other, and each has its own name. Do in steps what
    * must not happen twice.
    */
@@ -107,15 +107,17 @@ export interface CommandAs {
 export type CommandWallName = 'look' | 'work' | 'open'
 export interface PipeOptions {
   readonly cwd?: string
-  /** After this time the commands are killed, or do not start if they still wait; the result has their output so far. */
+  /**
+   * After this time the commands are killed, or do not start if they still wait; the result has their output so far.
+   */
   readonly timeoutMs?: number
   /**
    * Isolation by the operating system. `look`: no writing, no network, and no files with credentials or variables.
-   * `work`: writing to the workspace only, and no network except `hosts`. Both see the system, programs on PATH, and what
-   * the operator names, and have a private folder as their home. Where the system does not support it, the commands run
-   * without, unless `sandbox.os` is `require`. `open`, the default: none. A wall that the host chose for the call takes
-   * precedence, and commands of third-party tools run behind `work`. `isolated` adds: no network, and no folders except
-   * the workspace and those of the system's programs.
+   * `work`: writing to the workspace only, and no network except `hosts`. Both see the system, programs on PATH, and
+   * what the operator names, and have a private folder as their home. Where the system does not support it, the
+   * commands run without, unless `sandbox.os` is `require`. `open`, the default: none. A wall that the host chose for
+   * the call takes precedence, and commands of third-party tools run behind `work`. `isolated` adds: no network, and no
+   * folders except the workspace and those of the system's programs.
    */
   readonly wall?: CommandWallName
   /** For `work`: the hosts that the commands may reach. `all`: the whole network. Default: none. */
@@ -124,8 +126,8 @@ export interface PipeOptions {
   /** Whether to suppress live output. */
   readonly quiet?: boolean
   /**
-   * For bundled tools: whether the file of a long result gets all output, or that of stderr. The result then has the head
-   * and the tail.
+   * For bundled tools: whether the file of a long result gets all output, or that of stderr. The result then has the
+   * head and the tail.
    */
   readonly save?: boolean | 'stderr'
 }
@@ -138,7 +140,9 @@ export interface PipeResult {
   readonly timedOut: boolean
   /** The wall that stood around the commands. Absent: none. */
   readonly wall?: 'look' | 'work'
-  /** Why files that stderr names were hidden from the commands, each as the subject of a sentence. Absent: none were. */
+  /**
+   * Why files that stderr names were hidden from the commands, each as the subject of a sentence. Absent: none were.
+   */
   readonly hiddenBy?: readonly string[]
 }
 

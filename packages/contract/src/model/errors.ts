@@ -84,7 +84,9 @@ export const ERRORS = Object.freeze({
   ApprovalDenied: permanent('ToolTerminal', 'person', 'A person denied the call or something that it uses, or no person could be asked.', 'Follow the reason. Do not ask for the same again.'),
   ApprovalKeyInvalid: permanent('Validation', 'extension', 'The approval key is empty, too long, or has control characters.', 'If an argument makes it too long, call with a shorter one. Otherwise the author of the tool must correct the template or deriveApprovalKey.'),
   ApprovalKeyDerivationFailed: permanent('ToolTerminal', 'extension', 'deriveApprovalKey threw, took too long, or did not return a string.', 'Correct deriveApprovalKey. It must be quick and deterministic.'),
-  /** @deprecated Nothing reports it. A command that is refused is WatchdogDenied, also in a result in the form of stud. */
+  /**
+   * @deprecated Nothing reports it. A command that is refused is WatchdogDenied, also in a result in the form of stud.
+   */
   CommandRejected: permanent('ToolTerminal', 'policy', 'Deprecated: nothing reports it. A command that is refused is WatchdogDenied.', 'Handle WatchdogDenied.'),
   SubagentDepthExceeded: permanent('ToolTerminal', 'policy', 'Sub-agents are nested too deep.', 'Do the work in this session.'),
   BudgetExhausted: permanent('Session', 'policy', 'The token or call budget of this workflow is used up.', 'Finish with the results so far, or raise the budget.'),

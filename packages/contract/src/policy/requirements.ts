@@ -151,9 +151,9 @@ export interface EffectsSource extends Pick<SharedPowers, 'stateSlot'> {
 }
 
 /**
- * The declared effects. `none` counts only for a tool that cannot write, or whose manifest is trusted; of one that reaches
- * hosts, the host then allows requests with GET and HEAD only. Default: `none` for a tool in a compartment that requires
- * no more than to read files, and for one of the host that only reads; else `once`.
+ * The declared effects. `none` counts only for a tool that cannot write, or whose manifest is trusted; of one that
+ * reaches hosts, the host then allows requests with GET and HEAD only. Default: `none` for a tool in a compartment that
+ * requires no more than to read files, and for one of the host that only reads; else `once`.
  */
 export function classifyEffects(
   { effects, idempotent, requires = {} }: {

@@ -38,6 +38,18 @@ export interface SessionAccess {
   write(callId: string, data: Json): Promise<void>
 }
 
+/**
+ * The steps of a call. What a step returned is kept until the call has ended, so that a call that continues or runs
+ * again does not repeat it. They run one after the other, and each has its own name. Both methods reject with
+ * InputInvalid if that is broken, and with StoreUnavailable.
+ */
+export interface CallSteps {
+  /** Resolves with the kept result, or with undefined if the step must run. Then `end` follows. */
+  begin(name: string): Promise<{ readonly result: Json } | undefined>
+  /** Keeps the result. Without one the step has failed. */
+  end(name: string, result?: Json): Promise<void>
+}
+
 /** What a call puts out, as it arrives. A file keeps what a model cannot see of it. */
 export interface WholeOutput {
   /** `source`: lines of different ones are not mixed. Never rejects. While it is pending, add nothing more. */

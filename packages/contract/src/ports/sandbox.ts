@@ -8,7 +8,7 @@ import type { PreviewedWrites } from '../policy/approval-key.ts'
 import { SUBAGENTS, type Power, type PowerCapability } from '../policy/power.ts'
 import type { CodeOrigins } from './code-origins.ts'
 import type { CommandWall, CommandWalls } from './command-walls.ts'
-import type { CompartmentServices } from './compartment-services.ts'
+import type { CallSteps, CompartmentServices } from './compartment-services.ts'
 import type { KeyUse } from './server-jail.ts'
 import type { UseRules } from './use-rules.ts'
 
@@ -65,18 +65,6 @@ export const mayChangeDisk = ({ placement, tools }: Pick<CompartmentRequest, 'pl
   placement === 'thread' || tools.some(({ grant: { fs, shell, capabilities } }) =>
     fs.write.length > 0 || shell.length > 0 || capabilities.some((name) => MAKES_OTHERS_WRITE.has(name)))
 
-/**
- * The steps of a call. What a step returned is kept until the call has ended, so that a call that continues or runs again
- * does not repeat it. They run one after the other, and each has its own name. Both methods reject with InputInvalid if
- * that is broken, and with StoreUnavailable.
- */
-export interface CallSteps {
-  /** Resolves with the kept result, or with undefined if the step must run. Then `end` follows. */
-  begin(name: string): Promise<{ readonly result: Json } | undefined>
-  /** Keeps the result. Without one the step has failed. */
-  end(name: string, result?: Json): Promise<void>
-}
-
 export interface ToolInvocation {
   /** Unique among the open calls of this compartment. */
   readonly callId: string
@@ -107,10 +95,10 @@ export interface ToolInvocation {
   /** Calls `revert` of the tool instead, for an earlier call with these arguments and this result. */
   readonly reverts?: { readonly result: Json } | undefined
   /**
-   * Called before each use that can have an effect: a write, a removal, a request other than GET and HEAD, a command that
-   * may write. `what`: in words, such as `writes src/a.ts`. The effect waits for the promise, if there is one. It must
-   * not begin if this throws or rejects, with StoreUnavailable or with the reason why the call is over. Absent: nothing
-   * is noted.
+   * Called before each use that can have an effect: a write, a removal, a request other than GET and HEAD, a command
+   * that may write. `what`: in words, such as `writes src/a.ts`. The effect waits for the promise, if there is one. It
+   * must not begin if this throws or rejects, with StoreUnavailable or with the reason why the call is over. Absent:
+   * nothing is noted.
    */
   beginEffect?(what: string): Promise<void> | undefined
   readonly steps?: CallSteps | undefined
@@ -218,8 +206,8 @@ export interface Sandbox {
    */
   whyUnrecorded?(grant: Power, signal: AbortSignal): Promise<string | undefined>
   /**
-   * Why a command of a tool with this grant would not start behind this wall, because of what rules deny: the error that
-   * the command would get. undefined if it would start. Starts nothing.
+   * Why a command of a tool with this grant would not start behind this wall, because of what rules deny: the error
+   * that the command would get. undefined if it would start. Starts nothing.
    */
   whyNotStarted?(
     grant: Power, wall: CommandWall, denials: Pick<UseRules, 'deniedPaths' | 'deniesHosts'>,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AGENT_NAME_PATTERN } from '../model/names.ts'
 import { budgetLimits, ruleSchema } from './policy.ts'
-import { requirementSet } from './requirements.ts'
+import { powerSet } from './requirements.ts'
 
 const root = z.string().min(1).max(4096).regex(/^[^\0]+$/, 'a path')
 
@@ -26,12 +26,12 @@ export const agentManifestSchema = z.strictObject({
     .describe(
       'The tools that its session is offered: names, aliases, first parts of names, and patterns with *. Default: all.',
     ),
-  ceiling: requirementSet.optional()
+  ceiling: powerSet.optional()
     .describe(
       'The most that a call of its session may use. A call gets what its tool requires, as far as it is within the '
       + 'ceiling. Default: what its tools require.',
     ),
-  requires: requirementSet.optional()
+  requires: powerSet.optional()
     .describe(
       'What the agent needs besides its tools. It is part of the surface of the session, and gives no tool more. '
       + 'Without `ceiling`, it is the ceiling.',

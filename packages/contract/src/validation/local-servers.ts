@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { envName } from './fields.ts'
 import { hostKey } from './keys.ts'
-import { requirementSet } from './requirements.ts'
+import { powerSet } from './requirements.ts'
 
 const jailedPath = z.string().max(1024).regex(
   /^(?!\/*(?:\*\*)?$)[^*\0]+?(?:\/\*\*)?$/,
@@ -14,7 +14,7 @@ const serverRequires = z.strictObject({
     read: jailedPaths.optional().describe('What the server may read.'),
     write: jailedPaths.optional().describe('What the server may read and write.'),
   }).optional().describe('Folders and files. Default: {workspace} for reading.'),
-  net: requirementSet.shape.net.describe('Hosts that the server may reach, through a proxy. Default: none.'),
+  net: powerSet.shape.net.describe('Hosts that the server may reach, through a proxy. Default: none.'),
 })
 
 /** A server that runs as a process on this machine. */

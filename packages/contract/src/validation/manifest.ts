@@ -60,15 +60,15 @@ const toolManifest = z.strictObject({
   idempotent: z.boolean().default(false)
     .describe('The same as effects: idempotent.'),
   effects: z.enum(TOOL_EFFECTS).optional().describe(
-    'What it means to repeat a call. none: it changes nothing; counts only if the tool requires no more than fs.read, net '
-    + 'and interact, and the extension keeps no state, and then requests other than GET and HEAD are denied. idempotent: '
-    + 'a repetition changes nothing more. reversible: the code has a revert for it. once: it happens once more, so the '
-    + 'host never repeats it by itself. Default: none for a tool that requires no more than fs.read and whose extension '
-    + 'keeps no state, else once.',
+    'What it means to repeat a call. none: it changes nothing; counts only if the tool requires no more than fs.read, '
+    + 'net and interact, and the extension keeps no state, and then requests other than GET and HEAD are denied. '
+    + 'idempotent: a repetition changes nothing more. reversible: the code has a revert for it. once: it happens once '
+    + 'more, so the host never repeats it by itself. Default: none for a tool that requires no more than fs.read and '
+    + 'whose extension keeps no state, else once.',
   ),
   verify: toolName.optional().describe(
-    'The tool of this extension that tells whether a call of this one has happened. It must have effects none, and mode '
-    + 'read, or external if it requires net. Callers get its name when a call ends with OutcomeUnknown.',
+    'The tool of this extension that tells whether a call of this one has happened. It must have effects none, and '
+    + 'mode read, or external if it requires net. Callers get its name when a call ends with OutcomeUnknown.',
   ),
   timeoutMs: z.int().min(1).max(CALL_LIMITS.maxTimeoutMs).optional().describe('Deadline of a call, in milliseconds.'),
   maxEntries: z.int().min(1).max(MOST_ENTRIES).optional()

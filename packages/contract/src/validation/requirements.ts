@@ -10,7 +10,7 @@ const pathPattern = z.string().min(1).max(1024)
   )
 /** They frame or route a message, or carry credentials. */
 const RESERVED_HEADER =
-  /^(?:host|connection|keep-alive|te|trailer|upgrade|expect|via|cookie|authorization|http2-settings|(?:content|transfer|proxy|accept)-.*)$/i
+  /^(?:host|connection|te|trailer|upgrade|expect|via|cookie|authorization|(?:keep|content|transfer|proxy|accept|http2)-.*)$/i
 const argPattern = z.union([
   z.string().max(4096).describe('Exactly this argument.'),
   z.strictObject({ wildcard: z.literal(true).describe('Any value.') }).describe('Any one argument.'),
@@ -28,8 +28,11 @@ const shellRequirement = z.strictObject({
     .optional().describe('Patterns of the arguments, in order. Absent: no arguments.'),
 })
 
-/** What a tool needs. It gets nothing else. */
-export const requirementSet = z.strictObject({
+const netHosts = z.array(hostPattern).max(64).optional()
+  .describe('Host names. A leading *. matches every subdomain, a trailing :port one port.')
+
+/** What a tool, an agent or a ceiling may do. */
+export const powerSet = z.strictObject({
   fs: z.strictObject({
     read: z.array(pathPattern).max(64).optional().describe('What the tool may read.'),
     write: z.array(pathPattern).max(64).optional()
@@ -38,18 +41,22 @@ export const requirementSet = z.strictObject({
         + 'folders of editors to include them.',
       ),
   }).optional().describe('Files and folders.'),
+  net: z.strictObject({ hosts: netHosts }).optional().describe('Hosts that the tool may reach.'),
+  shell: z.array(shellRequirement).max(64).optional().describe('Commands that the tool may run, without a shell.'),
+  capabilities: z.array(z.enum(CAPABILITY_NAMES)).max(CAPABILITY_NAMES.length).optional().describe('Further powers.'),
+})
+
+/** What a tool needs. It gets nothing else. */
+export const requirementSet = powerSet.extend({
   net: z.strictObject({
-    hosts: z.array(hostPattern).max(64).optional()
-      .describe('Host names. A leading *. matches every subdomain, a trailing :port one port.'),
+    hosts: netHosts,
     idempotencyHeader: z.string().regex(HEADER_NAME_PATTERN).refine(
       (name) => !RESERVED_HEADER.test(name), 'a header that is not reserved',
     ).optional().describe(
-      'The header, such as Idempotency-Key, in which the host sends the idempotency key of the call with requests other '
-      + 'than GET and HEAD. The code cannot set it.',
+      'The header, such as Idempotency-Key, in which the host sends the idempotency key of the call with requests '
+      + 'other than GET and HEAD. The code cannot set it.',
     ),
   }).optional().describe('Hosts that the tool may reach.'),
-  shell: z.array(shellRequirement).max(64).optional().describe('Commands that the tool may run, without a shell.'),
-  capabilities: z.array(z.enum(CAPABILITY_NAMES)).max(CAPABILITY_NAMES.length).optional().describe('Further powers.'),
 })
 export type RequirementSet = z.infer<typeof requirementSet>
 export type ShellRequirement = z.infer<typeof shellRequirement>
@@ -57,7 +64,7 @@ export type ArgPattern = z.infer<typeof argPattern>
 
 const names = z.array(envName).max(64)
 /** The most that a tool may get. Anything else is not granted. */
-export const ceilingSet = requirementSet.extend({
+export const ceilingSet = powerSet.extend({
   env: names.optional().describe('Environment variables that may be read.'),
   secrets: names.optional().describe('Secrets that may be used, each for the hosts and commands of this ceiling.'),
   state: z.boolean().optional().describe('Whether extensions may keep state.'),

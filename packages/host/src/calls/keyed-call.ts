@@ -28,8 +28,8 @@ export function stepsOf(call: ValidatedCall, { outcomes, clock }: HostContext): 
 }
 
 /**
- * Claims the key of a call that is not denied, before a person is asked: of several calls with one key, one runs. Rejects
- * with Replay if it has run. undefined if there is nothing to claim.
+ * Claims the key of a call that is not denied, before a person is asked: of several calls with one key, one runs.
+ * Rejects with Replay if it has run. undefined if there is nothing to claim.
  */
 export function claimKey(
   { call, decision }: DecidedCall, run: CallRun<StageRecord>, { outcomes }: HostContext,
@@ -47,8 +47,8 @@ const mayGoOn = (outcome: Outcome, isFree: boolean): boolean =>
   outcome.type === 'error' && (isFree || outcome.error.code === 'ClarificationNeeded')
 
 /**
- * Stores the outcome of the call that claimed the key. Resolves with whether the journal may forget the call: if it could
- * not be stored, the next host says that it is unknown. Never rejects.
+ * Stores the outcome of the call that claimed the key. Resolves with whether the journal may forget the call: if it
+ * could not be stored, the next host says that it is unknown. Never rejects.
  */
 export async function recordOutcome(
   run: CallRun<StageRecord>, outcome: Outcome, { outcomes, events }: HostContext,

@@ -32,7 +32,9 @@ export interface CallOptions {
    * after the outcome. What it throws becomes a `SuppressedError` event.
    */
   readonly onProgress?: (progress: CallProgress) => void
-  /** Called with each line that these tools log, as `onProgress`. Lines that arrive after the outcome are events only. */
+  /**
+   * Called with each line that these tools log, as `onProgress`. Lines that arrive after the outcome are events only.
+   */
   readonly onLog?: (line: CallLog) => void
 }
 

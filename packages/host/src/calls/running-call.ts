@@ -1,6 +1,6 @@
 import {
-  BulkheadError, type CallLog, type CallProgress, type CallSteps, type CommandWall, type CompartmentSession, type KeyUse,
-  type Power, type ToolInvocation, type UseRules,
+  BulkheadError, type CallLog, type CallProgress, type CallSteps, type CommandWall, type CompartmentSession,
+  type KeyUse, type Power, type ToolInvocation, type UseRules,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -233,7 +233,7 @@ export function startOf({ name, definition: { effects }, extension: { descriptor
 }
 
 const callOver = (): BulkheadError =>
-  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await the work inside the call.')
+  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await all work inside of it.')
 
 const withoutEffects = (tool: string, what: string): BulkheadError => new BulkheadError(
   'CapabilityDenied', `The tool "${tool}" has effects none, so it may not do this: ${what}. Declare its effects.`,

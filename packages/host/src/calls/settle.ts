@@ -134,7 +134,8 @@ function metadataOf(run: CallRun<StageRecord>, claimed: CarriedMetadata, { clock
 
 /** The end of every call: one outcome, one event, and the hooks are notified. */
 export function settle(
-  run: CallRun<StageRecord>, { body, claimed, long, replayed }: Ending, saved: SavedResult | undefined, host: HostContext,
+  run: CallRun<StageRecord>, { body, claimed, long, replayed }: Ending, saved: SavedResult | undefined,
+  host: HostContext,
 ): Outcome {
   const { reached, attempts, askedMs } = run
   const call = callOf(reached)

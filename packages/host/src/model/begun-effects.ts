@@ -4,7 +4,9 @@ export interface EffectNotes {
   begin(attempt: number, what: string, step: string | undefined): Promise<void> | undefined
 }
 
-/** What a call began that can have an effect. Each attempt, and each step of it, is noted once, before its first effect. */
+/**
+ * What a call began that can have an effect. Each attempt, and each step of it, is noted once, before its first effect.
+ */
 export class BegunEffects {
   #notes: EffectNotes | undefined
   /** By attempt and step. A promise is pending, or was noted. */

@@ -15,8 +15,8 @@ interface KeptSteps extends CallSteps {
 }
 
 /**
- * The attempts of a call, what they began, and the time that they share. It runs while the call waits for its extension to start and
- * while the tool runs. Written by the stage that waits.
+ * The attempts of a call, what they began, and the time that they share. It runs while the call waits for its extension
+ * to start and while the tool runs. Written by the stage that waits.
  */
 export class Attempts {
   readonly effects = new BegunEffects()

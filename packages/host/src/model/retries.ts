@@ -32,7 +32,8 @@ export interface Failure extends Pick<OutcomeError, 'class' | 'retryable'> {
 
 /** A second attempt of the same call would have no time left, meet the same fault, or ask a person twice. */
 const FINAL: ReadonlySet<ErrorCode> = new Set([
-  'ExecutionTimeout', 'OutcomeUnknown', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree', 'LifecycleFailure',
+  'ExecutionTimeout', 'OutcomeUnknown', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree',
+  'LifecycleFailure',
   'LifecycleTimeout',
   'CompartmentQuarantined', 'MaxRetriesExceeded', 'InteractionTimeout', 'TooManyCalls',
   'ServerUnavailable',
@@ -59,9 +60,9 @@ const LASTING_MESSAGES: readonly RegExp[] = [
 const FAILURE_COUNTS = ['failed', 'failures', 'error', 'errors', 'failed_count', 'error_count'] as const
 
 /**
- * Whether another attempt may follow. A tool that reports that it is busy has not acted. After a crash or an exception the
- * effects of the tool decide: the host begins nothing for one with effects `none`, and a repetition of an idempotent one is
- * harmless. Others may have acted, and may have asked a person.
+ * Whether another attempt may follow. A tool that reports that it is busy has not acted. After a crash or an exception
+ * the effects of the tool decide: the host begins nothing for one with effects `none`, and a repetition of an
+ * idempotent one is harmless. Others may have acted, and may have asked a person.
  */
 export function mayRetry(
   failure: Failure, { effects, mode }: Pick<ToolDefinition, 'effects' | 'mode'>, { classes }: Pick<Retries, 'classes'>,

@@ -59,7 +59,8 @@ export interface ParentCall extends WaitingCall {
   /** The attempt that makes the call. */
   readonly running: ToolInvocation
   /**
-   * The bundled `code_mode`, which the model called: its calls are the session's own, and its power does not limit them.
+   * The bundled `code_mode`, which the model called: its calls are the session's own, and its power does not limit
+   * them.
    */
   readonly isProgram: boolean
 }

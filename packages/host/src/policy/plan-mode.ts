@@ -18,7 +18,8 @@ export function evaluatePlanMode(tool: ToolEntry, analysis: CallAnalysis): Verdi
  * and a third party has the mode `read` only if it requires no more than to read files. With effects `none`, the host
  * refuses whatever could change something.
  */
-function changesNothing({ definition: { mode, requires, idempotent, effects }, origin, extension }: ToolEntry): boolean {
+function changesNothing({ definition, origin, extension }: ToolEntry): boolean {
+  const { mode, requires, idempotent, effects } = definition
   const { manifest, server } = extension.descriptor
   if (mode === 'read' || effects === 'none') return true
   if (origin.layer === 'bundled') {

@@ -193,7 +193,8 @@ export class CallJournal {
   }
 
   /**
-   * Settles the calls of one host that has ended. Resolves with whether none is left: otherwise another host does it now.
+   * Settles the calls of one host that has ended. Resolves with whether none is left: otherwise another host does it
+   * now.
    */
   async settleCallsOf(owner: string): Promise<boolean> {
     const calls = new InterruptedCalls(this.#sources)
@@ -220,7 +221,7 @@ const noteOf = ({ attempt, what, step }: NewEffect, at: number): BegunEffect =>
   ({ attempt, at, what: SHAPES.text(what), ...(step !== undefined && { step }) })
 
 const callOver = (): BulkheadError =>
-  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await the work inside the call.')
+  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await all work inside of it.')
 
 /** Writes that are not awaited one by one. A failure is reported. */
 export class PendingWrites {

@@ -1,4 +1,4 @@
-import { BulkheadError, type ToolEffects } from '@bulkhead/contract'
+import { BulkheadError, type ToolDefinition } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { BegunEffect } from './journal-file.ts'
 
@@ -7,7 +7,7 @@ export interface OpenCallTerms {
   readonly tool: string
   readonly begun: readonly BegunEffect[]
   /** undefined: the version that wrote the entry kept no notes of effects. */
-  readonly effects: ToolEffects | undefined
+  readonly effects: ToolDefinition['effects'] | undefined
   /** The tool that tells whether the call has happened. */
   readonly verify: string | undefined
   /** Steps whose result is kept, of a call that can continue. */
@@ -22,12 +22,13 @@ export function interruption({ tool, begun: all, effects, verify, kept }: OpenCa
   const ended = `The call of "${tool}" was interrupted: the host ended while it was open.`
   const begun = all.filter(({ step }) => step === undefined || kept?.has(step) !== true)
   if (effects !== undefined && begun.length === 0 && all.length > 0) {
-    const steps = 'The results of the steps that began something are kept. Call again with the same idempotency key to go on.'
+    const steps = 'The results of the steps that began something are kept. Call again with the same idempotency key to '
+      + 'go on.'
     return new BulkheadError('CallInterrupted', `${ended} ${steps}`)
   }
   if (effects !== undefined && begun.length === 0) {
-    const safe = 'It had begun nothing that can have an effect, apart from requests with GET and HEAD. It is safe to call '
-      + 'again.'
+    const safe = 'It had begun nothing that can have an effect, apart from requests with GET and HEAD. It is safe to '
+      + 'call again.'
     return new BulkheadError('CallInterrupted', `${ended} ${safe}`)
   }
   const list = begun.slice(0, SHOWN).map(({ what, at }) => `"${what}" at ${timeOf(at)}`).join(', ')
@@ -55,7 +56,7 @@ const timeOf = (at: number): string => new Date(at).toISOString()
 export function readTerms({ begun, effects, verify }: JsonObject): Omit<OpenCallTerms, 'tool'> {
   return {
     begun: Array.isArray(begun) ? begun.map(readEffect) : [],
-    effects: typeof effects === 'string' ? effects as ToolEffects : undefined,
+    effects: typeof effects === 'string' ? effects as ToolDefinition['effects'] : undefined,
     verify: typeof verify === 'string' ? verify : undefined,
   }
 }

@@ -38,9 +38,9 @@ const MAX_BYTES = 1024 ** 2
 const PURGE_MS = 60 * 60 * 1000
 
 /**
- * Outcomes of calls with an idempotency key. A key is claimed before its call runs, so that of several calls with one key,
- * also of several processes, one runs. It stays claimed until the outcome is stored, or the call ended with an error
- * before it had begun anything: then the key is free again.
+ * Outcomes of calls with an idempotency key. A key is claimed before its call runs, so that of several calls with one
+ * key, also of several processes, one runs. It stays claimed until the outcome is stored, or the call ended with an
+ * error before it had begun anything: then the key is free again.
  */
 export class RecordedOutcomes {
   readonly #sources: OutcomeSources
@@ -96,7 +96,8 @@ export class RecordedOutcomes {
       await store.update('outcome', place, (stored) => free(stored, owner.id))
       return
     }
-    const record = { digest, at: now(), outcome: kept(redaction().value(outcome as unknown as Json) as unknown as Outcome) }
+    const redacted = redaction().value(outcome as unknown as Json) as unknown as Outcome
+    const record = { digest, at: now(), outcome: kept(redacted) }
     await store.update('outcome', place, (stored) =>
       readRecord(stored)?.by === owner.id ? record as unknown as JsonObject : stored)
   }
@@ -121,7 +122,9 @@ export class RecordedOutcomes {
     return this.#prefix + hash('sha256', JSON.stringify([principal ?? null, key]))
   }
 
-  /** Of calls that wait for a person, the steps are kept as long as they wait. Never rejects: what fails is done later. */
+  /**
+   * Of calls that wait for a person, the steps are kept as long as they wait. Never rejects: what fails is done later.
+   */
   async #purge(): Promise<void> {
     const { store, now } = this.#sources
     const at = now()
@@ -160,7 +163,8 @@ const free = (stored: Json | undefined, by: string): Json | undefined =>
 /** undefined for one of an unknown form. */
 function readRecord(stored: Json | undefined): OutcomeRecord | undefined {
   const { digest, at, by, outcome } = isJsonObject(stored) ? stored : {} as JsonObject
-  const isRecord = typeof digest === 'string' && typeof at === 'number' && (typeof by === 'string' || isJsonObject(outcome))
+  const isRecord = typeof digest === 'string' && typeof at === 'number'
+    && (typeof by === 'string' || isJsonObject(outcome))
   return isRecord ? stored as unknown as OutcomeRecord : undefined
 }
 
@@ -168,13 +172,14 @@ function readRecord(stored: Json | undefined): OutcomeRecord | undefined {
 function kept(outcome: Outcome): Outcome {
   const bytes = Buffer.byteLength(JSON.stringify(outcome))
   if (bytes <= MAX_BYTES) return outcome
-  const message = `A call with this idempotency key has ended, and was not repeated. Its outcome has ${bytes} bytes, and at most `
-    + `${MAX_BYTES} are kept.`
+  const message = 'A call with this idempotency key has ended, and was not repeated. Its outcome has '
+    + `${bytes} bytes, and at most ${MAX_BYTES} are kept.`
   return { ...errorBody(new BulkheadError('OutputTooLarge', message)), metadata: outcome.metadata }
 }
 
 const keyReused = (): BulkheadError => new BulkheadError(
-  'IdempotencyKeyReused', 'The idempotency key was used for a call of another tool, or with other arguments. Nothing was run.',
+  'IdempotencyKeyReused',
+  'The idempotency key was used for a call of another tool, or with other arguments. Nothing was run.',
 )
 const keyInUse = (): BulkheadError => new BulkheadError(
   'IdempotencyKeyInUse', 'A call with this idempotency key is under way. Nothing was run.',

@@ -21,11 +21,10 @@ import { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import { patternDiagnostics } from '../policy/command-safety/command-safety.ts'
 import type { HostContext } from '../policy/call.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
-import type { Redaction } from '../records/redaction.ts'
 import { RecordedOutcomes } from '../records/recorded-outcomes.ts'
 import { PausedCalls } from '../policy/interaction/paused-calls.ts'
 import type { AgentsRequire } from '../policy/agent-bound.ts'
-import type { AuditTrail } from '../records/audit-trail.ts'
+import { secretsOf, type AuditTrail } from '../records/audit-trail.ts'
 import type { CallJournal } from '../records/call-journal.ts'
 import type { EventBus } from '../records/events.ts'
 import type { Owner } from '../records/owner.ts'
@@ -101,8 +100,6 @@ export interface WorkspaceSources {
   readonly audit: () => AuditTrail | undefined
   readonly metrics: MetricsRecorder
   readonly owner: Owner
-  /** Of what is stored. */
-  readonly redaction: () => Redaction
   /** Agents of the embedder. They hide those of the layers. */
   readonly agents: readonly AgentDescriptor[]
   readonly roles: () => Iterable<string>
@@ -170,7 +167,7 @@ export class Workspace {
       order: new TickOrder(),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
       outcomes: store.forgets ? undefined : new RecordedOutcomes({
-        store, workspace, owner, now: () => clock.now(), redaction: sources.redaction,
+        store, workspace, owner, now: () => clock.now(), redaction: secretsOf(() => registry.candidates, env),
         settleCallsOf: (by) => journal.settleCallsOf(by),
       }),
     }

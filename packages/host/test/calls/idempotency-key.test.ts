@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Outcome } from '@bulkhead/contract'
+import type { ErrorOutcome, Outcome } from '@bulkhead/contract'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { MemoryStore } from '../twin/store.ts'
 import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
@@ -61,11 +61,13 @@ test('while the first call runs, a second one with its key is refused', async ()
   const store = new MemoryStore()
   const go = Promise.withResolvers<void>()
   const owners = { isGone: () => false }
-  const one = await counting({ store, owner: { id: 'one', ...owners } }, { execute: () => go.promise.then(() => 'done') })
+  const waits = { execute: () => go.promise.then(() => 'done') }
+  const one = await counting({ store, owner: { id: 'one', ...owners } }, waits)
   const two = await counting({ store, owner: { id: 'two', ...owners } })
   const first = one.call('k')
   await flush()
-  expect([await one.call('k'), await two.call('k')].map(verdictOf)).toEqual(['IdempotencyKeyInUse', 'IdempotencyKeyInUse'])
+  const others = [await one.call('k'), await two.call('k')].map(verdictOf)
+  expect(others).toEqual(['IdempotencyKeyInUse', 'IdempotencyKeyInUse'])
   go.resolve()
   expect(await first).toMatchObject({ data: 'done' })
   expect(await two.call('k')).toMatchObject({ data: 'done', metadata: { replayed: true } })
@@ -74,17 +76,19 @@ test('while the first call runs, a second one with its key is refused', async ()
 
 test('an error is recorded if the call had begun something, and else the call runs again', async () => {
   const fail: ToolSketch = { execute: () => { throw new Error('wrong') } }
+  const failed = ['ToolExecutionFailed', 'ToolExecutionFailed']
   const acted = await counting({ store: new MemoryStore() }, fail)
-  expect([await acted.call('k'), await acted.call('k')].map(verdictOf)).toEqual(['ToolExecutionFailed', 'ToolExecutionFailed'])
+  expect([await acted.call('k'), await acted.call('k')].map(verdictOf)).toEqual(failed)
   expect(acted.runs()).toBe(1)
   const idle = await counting({ store: new MemoryStore() }, fail, false)
-  expect([await idle.call('k'), await idle.call('k')].map(verdictOf)).toEqual(['ToolExecutionFailed', 'ToolExecutionFailed'])
+  expect([await idle.call('k'), await idle.call('k')].map(verdictOf)).toEqual(failed)
   expect(idle.runs()).toBe(2)
 })
 
 test('a call that is denied claims no key, and gets no recorded outcome', async () => {
   const { world, call } = await counting({ store: new MemoryStore() })
-  const strict = await world.host.openSession({ mode: 'yolo', rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] })
+  const rules = [{ permission: 'echo', pattern: '*', action: 'deny' as const }]
+  const strict = await world.host.openSession({ mode: 'yolo', rules })
   expect(verdictOf(await call('k', {}, 'echo', strict))).toBe('RuleDenied')
   expect(await call('k')).toMatchObject({ data: { runs: 1 } })
   expect(verdictOf(await call('k', {}, 'echo', strict))).toBe('RuleDenied')
@@ -92,7 +96,8 @@ test('a call that is denied claims no key, and gets no recorded outcome', async 
 
 test('a call that a person denies leaves its key free', async () => {
   const { world, call } = await counting({ store: new MemoryStore() })
-  const asked = await world.host.openSession({ mode: 'ask', approver: { approve: async () => ({ decision: 'reject' }) } })
+  const approver = { approve: async () => ({ decision: 'reject' as const }) }
+  const asked = await world.host.openSession({ mode: 'ask', approver })
   expect(verdictOf(await call('k', {}, 'echo', asked))).toBe('ApprovalDenied')
   expect(await call('k')).toMatchObject({ data: { runs: 1 } })
 })
@@ -153,7 +158,8 @@ test('a key of a host that ends later is settled with the next call', async () =
 
 test.each([[''], ['a b'], ['ä'], ['x'.repeat(201)], [7]])('the key %j is invalid', async (key) => {
   const { call, runs } = await counting({ store: new MemoryStore() })
-  expect(await call(key as string)).toMatchObject({ error: { code: 'InputInvalid', data: { path: '/idempotencyKey' } } })
+  const error = { code: 'InputInvalid', data: { path: '/idempotencyKey' } }
+  expect(await call(key as string)).toMatchObject({ error })
   expect(runs()).toBe(0)
 })
 
@@ -188,7 +194,8 @@ test('a call that pauses has the same key when it continues, and its outcome is 
   const paused = await call('a')
   expect([verdictOf(paused), verdictOf(await call('b'))]).toEqual(['ClarificationNeeded', 'ClarificationNeeded'])
   expect(world.compartment().calls).toHaveLength(1)
-  const { paused: id } = (paused as unknown as { readonly error: { readonly data: { readonly paused: string } } }).error.data
+  const { data } = (paused as ErrorOutcome).error
+  const { paused: id } = data as { readonly paused: string }
   const later = await world.host.openSession({ mode: 'yolo', pause: true })
   expect(await later.resume(id, 'because')).toMatchObject({ data: { value: 'because' } })
   expect(world.compartment().calls.map(({ idempotencyKey }) => idempotencyKey)).toEqual(['k', 'k'])

@@ -9,7 +9,9 @@ const WRITES = { requires: { fs: { write: ['{workspace}'] } } }
 const hang = () => new Promise(() => {})
 
 /** A host with a running call of `echo`, as the broker sees it. */
-async function running(sketch: WorldSketch = {}, extension: ExtensionSketch = { tools: { echo: { ...WRITES, execute: hang } } }) {
+async function running(
+  sketch: WorldSketch = {}, extension: ExtensionSketch = { tools: { echo: { ...WRITES, execute: hang } } },
+) {
   const world = createWorld({ extensions: [extension], ...sketch })
   const session = await world.host.openSession({ mode: 'yolo' })
   const outcome = session.call({ id: 'a', name: 'echo', arguments: {} })
@@ -28,7 +30,8 @@ test('a call that began nothing is interrupted, and its outcome says that it may
   const store = new MemoryStore()
   await running({ store })
   expect(await settled(store)).toEqual([{
-    code: 'CallInterrupted', data: undefined, text: expect.stringMatching(/begun nothing.*GET and HEAD.*safe to call again/),
+    code: 'CallInterrupted', data: undefined,
+    text: expect.stringMatching(/begun nothing.*GET and HEAD.*safe to call again/),
   }])
 })
 
@@ -53,7 +56,8 @@ test('what an earlier attempt began counts for the whole call', async () => {
   const store = new MemoryStore()
   let tries = 0
   const go = Promise.withResolvers<void>()
-  const { world, invocation } = await running({ store, config: { retries: { backoffBase: 0, jitterMs: 0 } } }, { tools: { echo: {
+  const config = { retries: { backoffBase: 0, jitterMs: 0 } }
+  const { world, invocation } = await running({ store, config }, { tools: { echo: {
     ...WRITES, execute: async () => {
       if (tries++ > 0) return hang()
       await go.promise
@@ -119,8 +123,10 @@ test('nothing is noted in a store that forgets', async () => {
 test('what a nested call begins belongs to its callers too', async () => {
   const store = new MemoryStore()
   const { world } = await running({ store }, { tools: {
-    echo: { requires: { ...WRITES.requires, capabilities: ['tools.call'] }, execute: (_, { services, callId, signal }) =>
-      services.callTool!(callId, 'inner', {}, signal) },
+    echo: {
+      requires: { ...WRITES.requires, capabilities: ['tools.call'] },
+      execute: (_, { services, callId, signal }) => services.callTool!(callId, 'inner', {}, signal),
+    },
     inner: { ...WRITES, execute: hang },
   } })
   await expect.poll(() => world.compartment().calls.length).toBe(2)

@@ -27,7 +27,8 @@ test('grida: calls left open at a crash are closed with an error outcome at the 
   expect(interrupted).toMatchObject(['a', 'b'].map((call_id) => ({
     sessionId, startedAt: expect.stringMatching(/Z$/),
     outcome: {
-      type: 'error', error: { code: 'CallInterrupted' }, error_text: expect.stringMatching(/the host ended.*safe to call again/),
+      type: 'error', error: { code: 'CallInterrupted' },
+      error_text: expect.stringMatching(/the host ended.*safe to call again/),
       metadata: { call_id, tool: 'echo', origin: { layer: 'global', extension: 'sample' } },
     },
   })))

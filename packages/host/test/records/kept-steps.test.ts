@@ -46,10 +46,12 @@ test('without a store the steps are kept for the attempts of the call', async ()
 test('steps run one after the other, and each has its own name', async () => {
   const steps = stepsIn(new MemoryStore())
   const [first, second] = await Promise.allSettled([steps.begin('one'), steps.begin('two')])
-  expect([first.status, second]).toMatchObject(['fulfilled', { reason: { code: 'InputInvalid', message: /"one" runs/ } }])
+  expect([first.status, second]).toMatchObject([
+    'fulfilled', { reason: { code: 'InputInvalid', message: expect.stringMatching(/"one" runs/) } },
+  ])
   await expect(steps.end('two', 1)).rejects.toMatchObject({ code: 'InputInvalid' })
   await steps.end('one', 1)
-  await expect(steps.begin('one')).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringMatching(/Give each/) })
+  await expect(steps.begin('one')).rejects.toThrow(/Give each its own/)
 })
 
 test('results have a limit, and a result that cannot be stored is not kept', async () => {
@@ -90,8 +92,8 @@ test('a call that paused continues after the steps that it had done, in another 
   // A key of another call removes what is too old.
   await next.session.call({ id: 'b', name: 'echo', arguments: {}, idempotencyKey: 'k' })
   next.ran.length = 0
-  const { id } = (await store.list('paused')).map(({ value }) => value as unknown as { id: string; call: { id: string } })
-    .find(({ call }) => call.id === 'a')!
+  const stored = (await store.list('paused')).map(({ value }) => value as { id: string; call: { id: string } })
+  const { id } = stored.find(({ call }) => call.id === 'a')!
   expect(await next.session.resume(id, 'because')).toMatchObject({ data: 1 })
   expect(next.ran).toEqual(['two'])
   expect((await store.list('outcome')).filter(({ key }) => key.endsWith('/steps'))).toHaveLength(1)

@@ -176,7 +176,9 @@ export const stateAccess = (callBroker: CallBroker): object => Object.freeze({
   write: async (data: Json) => void await callBroker('state.write', data),
 })
 
-/** Runs a step, unless its result is kept. The result is the kept one, so that it is the same whenever the call runs. */
+/**
+ * Runs a step, unless its result is kept. The result is the kept one, so that it is the same whenever the call runs.
+ */
 export const stepAccess = (callBroker: CallBroker) =>
   async (name: string, work: () => unknown): Promise<Json> => {
     const kept = await callBroker('step.begin', name) as { readonly result: Json } | null

@@ -52,8 +52,8 @@ async function prepare(): Promise<Serve> {
     expose(compartment, call, {
       method: 'execute',
       run: ([callId, tool, args, env, reverts, key]) => compartment.execute(
-        callId as string, tool as string, args as JsonObject, env as Variables | undefined, reverts as Reverts | null | undefined,
-        key as string | undefined,
+        callId as string, tool as string, args as JsonObject, env as Variables | undefined,
+        reverts as Reverts | null | undefined, key as string | undefined,
       ),
     })
   }

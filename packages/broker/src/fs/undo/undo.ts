@@ -104,8 +104,8 @@ interface LocatedChain {
 const LED_AWAY = 'a folder above it is a link now'
 
 /**
- * A diff shows the content of a file, so an undo also needs the right to read. A link that is there now is not followed:
- * what it leads to is another file.
+ * A diff shows the content of a file, so an undo also needs the right to read. A link that is there now is not
+ * followed: what it leads to is another file.
  */
 async function locateAll(chains: readonly Chain[], { scopes: { read, write } }: UndoParts) {
   const located = new Map<string, LocatedChain>()

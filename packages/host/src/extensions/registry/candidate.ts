@@ -108,7 +108,8 @@ function checkVerifiers(tools: readonly ToolEntry[]): void {
   for (const [index, { definition: { verify: name } }] of tools.entries()) {
     const verify = name === undefined ? undefined : tools.find((tool) => tool.name === name)?.definition
     if (verify === undefined || (verify.effects === 'none' && READING.has(verify.mode))) continue
-    const message = `The tool "${name}" cannot verify others: it has mode ${verify.mode} and effects ${verify.effects}. It `
+    const { mode, effects } = verify
+    const message = `The tool "${name}" cannot verify others: it has mode ${mode} and effects ${effects}. It `
       + 'needs effects none, and mode read, or external if it requires net.'
     throw new BulkheadError('ShapeInvalid', message, { data: { path: `/tools/${index}/verify` } })
   }

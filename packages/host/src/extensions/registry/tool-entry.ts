@@ -160,7 +160,9 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   })
 }
 
-/** Whether it ships with the host, and acts only through the broker. Tools that an embedder registers are no such tools. */
+/**
+ * Whether it ships with the host, and acts only through the broker. Tools that an embedder registers are no such tools.
+ */
 export const isOwnTool = (name: string, { layer, code }: Pick<ExtensionDescriptor, 'layer' | 'code'>): boolean =>
   layer === 'bundled' && code.kind === 'module' && isBundledTool(name)
 

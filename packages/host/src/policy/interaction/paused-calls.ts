@@ -114,7 +114,8 @@ export class PausedCalls {
     const records = await this.#store.list('paused', this.#prefix)
     return records.flatMap(({ value }) => {
       const {
-        identity: _identity, asked: _asked, claimedBy: _claimedBy, memory: _memory, key: _key, ownKey: _ownKey, ...paused
+        identity: _identity, asked: _asked, claimedBy: _claimedBy, memory: _memory, key: _key, ownKey: _ownKey,
+        ...paused
       } = readRecord(value) ?? {}
       return 'id' in paused ? [paused] : []
     })
