@@ -61,7 +61,7 @@ export const CONTRACT_PROMISES: readonly Mutant[] = [
     what: 'The tools of a manifest have distinct names',
     file: 'packages/contract/src/validation/manifest.ts',
     from: 'if (seen.has(name)) refuse',
-    to: 'if (seen.size < 0) context',
+    to: 'if (seen.size < 0) refuse',
     test: 'packages/contract/test/manifest.test.ts',
   },
   {
