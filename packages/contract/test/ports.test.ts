@@ -14,11 +14,11 @@ it('a compartment may call exactly these broker methods, each with its runtime p
     'env.get': 'env', 'secrets.handle': 'secrets', 'state.read': 'state', 'state.write': 'state',
     'interact': 'interact', 'tools.call': 'tools',
     'session.read': 'session', 'session.write': 'session',
-    'progress': null, 'update': null, 'log': null,
+    'step.begin': null, 'step.end': null, 'progress': null, 'update': null, 'log': null,
   })
 })
 
 it('these are the placements and collections', () => {
   expect(PLACEMENTS).toEqual(['inline', 'thread', 'process'])
-  expect(STORE_COLLECTIONS).toEqual(['state', 'approval', 'paused', 'trust', 'call'])
+  expect(STORE_COLLECTIONS).toEqual(['state', 'approval', 'paused', 'trust', 'call', 'outcome'])
 })

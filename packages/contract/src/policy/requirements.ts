@@ -141,6 +141,9 @@ export function classifyToolMode(tool: {
   return reads && requires.fs?.read?.length ? 'read' : 'local'
 }
 
+/** With these, a tool that reads can have effects: by other tools, or on what the session keeps. */
+const MAY_HAVE_EFFECTS: ReadonlySet<CapabilityName> = new Set(['tools.call', 'session'])
+
 /** Where a tool comes from, as far as its effects depend on it. */
 export interface EffectsSource extends Pick<SharedPowers, 'stateSlot'> {
   /** It runs in a compartment, so that it can do no more than it requires. */
@@ -168,7 +171,9 @@ export function classifyEffects(
     return isTrusted || (!keepsState && hasNoMoreThanFiles(others, {}, ['interact'])) ? 'none' : 'once'
   }
   if (effects !== undefined) return effects
-  if (isTrusted ? mode === 'read' : isConfined && !keepsState && onlyReads(requires, {})) return 'none'
+  const reads = isTrusted ? mode === 'read' && !(requires.capabilities ?? []).some((name) => MAY_HAVE_EFFECTS.has(name))
+    : isConfined && !keepsState && onlyReads(requires, {})
+  if (reads) return 'none'
   return idempotent ? 'idempotent' : 'once'
 }
 

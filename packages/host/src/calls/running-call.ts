@@ -119,7 +119,9 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   /** Belongs to the callers too: a repetition of theirs would repeat it. */
   beginEffect(what: string): Promise<void> | undefined {
     if (this.#isOver) throw this.#reason ?? callOver()
-    const { tool: { definition }, waiting } = this.call
+    const { tool: { definition, extension: { descriptor } }, waiting } = this.call
+    // An operation that reads may fetch a token first: the code is ours, and the method of the operation is fixed.
+    if (definition.effects === 'none' && descriptor.server?.kind === 'openapi') return undefined
     if (definition.effects === 'none') throw withoutEffects(definition.name, what)
     const own = this.#attempts.effects.begin(this.attempt, visibleText(what), this.#attempts.steps?.open)
     const outer = waiting?.beginEffect(what)
