@@ -29,11 +29,11 @@ describe('bulkhead tools', () => {
     )
     const { code, stdout } = await inside(['tools'], folder)
     expect(code).toBe(0)
-    expect(stdout).toMatch(/NAME +LAYER +EXTENSION +STATE +MODE +GATED +INTEGRITY +SHADOWS +MAY/)
+    expect(stdout).toMatch(/NAME +LAYER +EXTENSION +STATE +MODE +EFFECTS +GATED +INTEGRITY +SHADOWS +MAY/)
     expect(stdout).toMatch(
-      /greet +global +greeter@2\.1\.0 +validated +read +no +unpinned +- +reads \{workspace\}\/\*\.txt/,
+      /greet +global +greeter@2\.1\.0 +validated +read +none +no +unpinned +- +reads \{workspace\}\/\*\.txt/,
     )
-    expect(stdout).toMatch(/read +bundled +read@1\.0\.0 +validated +read +no +bundled +- +reads \{workspace\}/)
+    expect(stdout).toMatch(/read +bundled +read@1\.0\.0 +validated +read +none +no +bundled +- +reads \{workspace\}/)
   })
 
   it('prints the same as JSON, with shadowed tools', async () => {

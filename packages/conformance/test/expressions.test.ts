@@ -29,6 +29,7 @@ const COMPOSED: Readonly<Record<string, string>> = {
   'packages/loader/src/discover/layer-sources.ts': 'one path segment after a literal prefix',
   'packages/kit/src/schema/pattern-syntax.ts': 'compiled to check its syntax, never matched',
   'packages/sandbox/src/os/installed-layers.ts': 'reads files of the kernel',
+  'packages/sandbox/src/os/standing-walls.ts': 'reads a file of the kernel',
   'packages/sandbox/src/os/util-linux.ts': 'reads a file of the kernel',
   'packages/tools-bundled/src/bash/policy/findings.ts': 'literals at the start, nothing repeated',
 }

@@ -174,7 +174,7 @@ it('the command line shows the origin of these tools', async () => {
   fixture.inHome(shopDocument(), 'shop.yaml')
   fixture.configure({ shop: { document: 'shop.yaml', baseUrl: fixture.shop.url } })
   const run = (...args: string[]) => inside(args, fixture.folder, { PATH: process.env['PATH'] })
-  expect((await run('tools')).stdout).toMatch(/getOrder +global +openapi document shop +\w+ +external +yes/)
+  expect((await run('tools')).stdout).toMatch(/getOrder +global +openapi document shop +\w+ +external +none +yes/)
   const listed = JSON.parse((await run('tools', '--json')).stdout) as { tools: { name: string }[] }
   expect(listed.tools.find(({ name }) => name === 'getOrder')).toMatchObject({
     server: { kind: 'openapi', name: 'shop', address: fixture.shop.url },

@@ -78,7 +78,8 @@ const MANIFEST = manifestOf(EXTENSION, {
   tools: [
     toolOf('verify_echo', { ...free, mode: 'read' }),
     // Not `read`: a host may repeat a read.
-    toolOf('verify_fail', { ...free, mode: 'safe_write' }), toolOf('verify_wait', { ...free, mode: 'safe_write' }),
+    toolOf('verify_fail', { ...free, mode: 'safe_write', effects: 'once' }),
+    toolOf('verify_wait', { ...free, mode: 'safe_write' }),
     toolOf('verify_crash', { ...free, mode: 'safe_write' }),
     toolOf('verify_write', {
       inputSchema: input('name'), approvalKey: '{name}', mode: 'safe_write',

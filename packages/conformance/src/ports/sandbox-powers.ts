@@ -108,7 +108,7 @@ async function powersIn(target: SandboxTarget, bench: Bench) {
 const SPEC = 'docs/explanation/security.md'
 const RUNTIME = 'docs/guides/publishing.md'
 /** Those of every call. `env` is declared for the whole extension. */
-const MEMBERS = ['callId', 'config', 'log', 'progress', 'signal', 'toolName', 'update']
+const MEMBERS = ['call', 'callId', 'config', 'log', 'progress', 'signal', 'toolName', 'update', 'step']
 const membersOf = ({ value }: Settled<Json>): readonly string[] =>
   ((value as { readonly members?: readonly string[] } | null | undefined)?.members ?? [])
 

@@ -24,7 +24,10 @@ export async function verifyAfter(world: ChaosWorld, budget: number): Promise<vo
     const outcome = await world.unfailing(session.call({ id: `after-${tries}`, name: 'open', arguments: {} }))
     verdicts.push(verdictOf(outcome))
   }
-  if (!verdicts.includes('output')) faults.push(`the host does not answer any more: ${verdicts.join(', ')}`)
+  // Without a store, nothing that can have an effect begins.
+  const isAnswer = (verdict: string): boolean =>
+    verdict === 'output' || (verdict === 'StoreUnavailable' && world.suffers('store'))
+  if (!verdicts.some(isAnswer)) faults.push(`the host does not answer any more: ${verdicts.join(', ')}`)
   const ran = world.events.filter((event) => event.type === 'ToolInvocationStarted' && event.attempt === 1).length
   if (ran !== budget) faults.push(`${ran} calls ran on a budget of ${budget}: ${verdicts.join(', ')}`)
 }

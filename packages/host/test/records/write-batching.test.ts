@@ -9,7 +9,10 @@ const noting = (log: string[], faults: Partial<Notebook> = {}) =>
   createWorld({
     store: notingStore(log, faults),
     extensions: [
-      { layer: 'bundled', inline: true, tools: { echo: { execute: async ({ n }) => void log.push(`run ${n}`) } } },
+      { layer: 'bundled', inline: true, tools: {
+        // What has effects is noted for each call, as it starts.
+        echo: { effects: 'none', execute: async ({ n }) => void log.push(`run ${n}`) },
+      } },
     ],
   })
 const call = (n: number) => ({ id: `c${n}`, name: 'echo', arguments: { n } })
