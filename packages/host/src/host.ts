@@ -177,6 +177,7 @@ class ToolHost implements Host {
     this.#workspace = new Workspace(place, this.#sources)
     const unloaded = Promise.withResolvers<StopReport>()
     this.#left.set(old, unloaded)
+    this.#sources.seat.describe()
     this.#sources.events.emit({ type: 'WorkspaceSwitched', from: old.path, to: place.workspace })
     this.#unloadIfEmpty(old)
     return { sessionsLeft: old.sessions.size, unloaded: unloaded.promise }

@@ -53,8 +53,8 @@ await host.register([
 const session = await host.openSession({
   mode: 'ask',
   approver: {
-    approve: async ({ tool }) => {
-      print({ asked: tool.name })
+    approve: async ({ approvalKey }) => {
+      print({ asked: approvalKey })
       return { decision: 'project' }
     },
   },

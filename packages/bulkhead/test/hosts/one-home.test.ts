@@ -28,7 +28,9 @@ const both = async () => [await start(), await start()] as const
 const command = (...args: readonly string[]) => inside(args, folder)
 const listed = async () => JSON.parse((await command('ps', '--json')).stdout) as {
   readonly frozen: object | null
-  readonly hosts: readonly { readonly id: string; readonly pid: number; readonly state: string; readonly calls: readonly object[] }[]
+  readonly hosts: readonly {
+    readonly id: string; readonly pid: number; readonly state: string; readonly sessions: readonly object[]
+  }[]
 }
 const WRITE = ['write', { path: 'a.txt', content: 'x' }] as const
 
@@ -101,9 +103,10 @@ it('ps lists the hosts with their sessions and calls, and the calls of a killed 
   const [a, b] = await both()
   a.begin('waits')
   await a.line(({ ran }) => ran === 'waits')
+  await expect.poll(async () => (await listed()).hosts.map(({ sessions }) => sessions.length)).toEqual([1, 1])
   const shown = await command('ps')
   expect(shown.stdout).toMatch(new RegExp(`${a.child.pid} .* live .*\\n.*${b.child.pid} .* live `))
-  expect(shown.stdout).toMatch(/Sessions:\nHOST(?:.*\n){3}\nCalls:\nHOST .*\n1 +waits /)
+  expect(shown.stdout).toMatch(/\n\nSessions:\nHOST .*\n1 .*\n2 .*\n\nCalls:\nHOST .*\n1 +waits /)
   await a.end('SIGKILL')
   // The other one notices with its next heartbeat.
   await expect.poll(async () => (await listed()).hosts.map(({ pid, state }) => [pid, state]), { timeout: 30_000 })

@@ -180,6 +180,7 @@ export class Workspace {
     })
     this.reloader = new Reloader({
       registry, retirement: this.retirement, turns, report, source, check: smokeCheck, starter, events, clock,
+      onReport: () => seat.describe(),
     })
     sandbox.watchWalls?.((missing) => {
       this.#missingWalls.push(wallDiagnostic(missing))
