@@ -52,7 +52,8 @@ describe('opening a sqlite store', () => {
     )
     expect(tables.all()).toEqual([
       { name: 'approval_revision', strict: 1 }, { name: 'audit', strict: 1 }, { name: 'audit_end', strict: 1 },
-      { name: 'audit_start', strict: 1 }, { name: 'entry', strict: 1 },
+      { name: 'audit_start', strict: 1 }, { name: 'entry', strict: 1 }, { name: 'gate', strict: 1 },
+      { name: 'host', strict: 1 }, { name: 'shown', strict: 1 },
     ])
   })
 
@@ -105,7 +106,7 @@ describe('opening a sqlite store', () => {
     newer.close()
     const before = readFileSync(folder.file)
     await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject({
-      ...unavailable('newer', 'Update the host'), data: { reason: 'newer', version: 99, known: 4, file: folder.file },
+      ...unavailable('newer', 'Update the host'), data: { reason: 'newer', version: 99, known: 5, file: folder.file },
     })
     expect(readFileSync(folder.file).equals(before)).toBe(true)
   })
