@@ -87,8 +87,12 @@ export type { LanguageServers, SourceFile, TextPosition } from './ports/language
 export type { CallUse, DeniedPaths, IgnoredFiles, UseRules, UseVerdict } from './ports/use-rules.ts'
 export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart } from './ports/server-jail.ts'
 export { auditRecord, STORE_COLLECTIONS } from './ports/store.ts'
-export type { AuditEntry, AuditForm, AuditGroup, AuditRow, AuditSpan, Notebook, Notes } from './ports/store.ts'
+export type { AuditEntry, AuditForm, AuditGroup, AuditRow, AuditSpan } from './ports/store.ts'
 export type { Store, StoreCollection, StoredRecord } from './ports/store.ts'
+export type {
+  BegunEffect, CallEntry, CallStart, CallTerms, Freeze, FreezeReport, HostDescription, HostInfo, HostState, JoinedHost,
+  ListedCall, OpenCall, Seat, SeatListener, ShownKind, ShownRow, Started, Work,
+} from './ports/work.ts'
 export type { AgentInput, AgentManifest } from './validation/agent.ts'
 export type { ConfigFile, ExtensionConfig, McpServerConfig, OpenapiConfig, ToolConfig } from './validation/config.ts'
 export type { LanguageServerConfig, LocalServerConfig } from './validation/local-servers.ts'

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { ChangeStore } from './changes.ts'
+import type { Work } from './work.ts'
 
 export const STORE_COLLECTIONS = ['state', 'approval', 'paused', 'trust', 'call', 'outcome'] as const
 export type StoreCollection = (typeof STORE_COLLECTIONS)[number]
@@ -57,30 +58,6 @@ export interface AuditSpan {
   readonly link: string
 }
 
-/**
- * Notes about running work, by owner. All notes of one tick are saved by one system call, without waiting. They survive
- * the process; a power failure may lose the last ones.
- */
-export interface Notes {
-  /** The name must be unique, now and later. Throws StoreUnavailable. */
-  open(owner: string): Notebook
-  owners(): Promise<readonly string[]>
-  /** The notes of an owner that has ended. */
-  left(owner: string): Promise<readonly string[]>
-  discard(owner: string): Promise<void>
-}
-
-export interface Notebook {
-  /** One line, saved soon, also without `save`. Throws StoreUnavailable. Ids are small and are reused after `drop`. */
-  put(id: number, text: string): void
-  /** Idempotent. Saved soon; must not throw. */
-  drop(id: number): void
-  /**
-   * When this returns, all notes survive the process. Throws StoreUnavailable; notes that could not be saved are lost.
-   */
-  save(): void
-}
-
 /** The host's storage. A resolved write is as durable as the store. Every method rejects with StoreUnavailable. */
 export interface Store {
   /** Set if nothing survives the process, so records for the next process need not be written. */
@@ -105,11 +82,6 @@ export interface Store {
   ): Promise<Json | undefined>
   /** Ordered by key. Includes damaged records. */
   list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]>
-  /**
-   * Changes whenever any process writes or removes an approval. Cheap enough to read for every call. Absent if no other
-   * process can write. Throws StoreUnavailable.
-   */
-  approvalRevision?(): number
   /** Appends to the audit; resolves with the position, from 1. */
   append(record: Json): Promise<number>
   /**
@@ -122,7 +94,8 @@ export interface Store {
    * `by`. The caller has saved the removed records. Resolves with the position of the appended record.
    */
   archive?(last: number, link: string, by: string): Promise<number>
-  readonly notes?: Notes
+  /** The hosts on this store. Absent: only one host uses it, and open calls are records of the collection `call`. */
+  readonly work?: Work
   /** What calls changed, for undo. Absent: nothing is recorded. */
   readonly changes?: ChangeStore
   records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
