@@ -58,6 +58,16 @@ export interface AuditSpan {
   readonly link: string
 }
 
+/** The audit of one host, if several keep theirs in one store. */
+export interface AuditChain {
+  /** Of the host. Unique in the store. */
+  readonly name: string
+  records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
+  auditSpan(): Promise<AuditSpan>
+  /** As `archive` of the store. */
+  archive(last: number, link: string, by: string): Promise<number>
+}
+
 /** The host's storage. A resolved write is as durable as the store. Every method rejects with StoreUnavailable. */
 export interface Store {
   /** Set if nothing survives the process, so records for the next process need not be written. */
@@ -100,5 +110,7 @@ export interface Store {
   readonly changes?: ChangeStore
   records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
   auditSpan(): Promise<AuditSpan>
+  /** The audits of all hosts on the store, ordered by name. Absent: there is one, which `records` reads. */
+  chains?(): Promise<readonly AuditChain[]>
   close(): Promise<void>
 }

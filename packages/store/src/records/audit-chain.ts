@@ -26,7 +26,8 @@ export interface AuditDraft {
   readonly count: number
 }
 
-function withDigests({ text, digested }: AuditDraft): string {
+/** The text of a draft with its digests. */
+export function finishedText({ text, digested }: AuditDraft): string {
   if (digested.length === 0) return text
   const [head = '', ...parts] = text.split(DIGEST_PLACEHOLDER)
   return parts.reduce((finished, part, index) => finished + hash('sha256', digested[index] ?? '') + part, head)
@@ -80,7 +81,7 @@ export class AuditEnd {
   add(draft: AuditDraft): ChainPosition {
     const end = this.read()
     const first = end.position + 1
-    const text = withDigests(draft)
+    const text = finishedText(draft)
     const last = { position: end.position + draft.count, link: linkOf(end.link, first, text) }
     this.#insert.run(first, text, last.link)
     this.#point.move(last)

@@ -67,6 +67,25 @@ const isForm = (value: Json | undefined): value is AuditForm & Json =>
   isJsonObject(value) && isJsonObject(value['same'])
   && Array.isArray(value['own']) && value['own'].every((name) => typeof name === 'string')
 
+/** A row of the audit: one record, or records that were written together, at the position of the first. */
+export interface AuditRecords {
+  readonly position: number
+  readonly record: string
+  readonly link: string
+}
+
+/** The records of a row from a position on, and at most so many. */
+export function entriesOf({ position: first, record: text, link }: AuditRecords, from: number, limit: number) {
+  const group = readGroup(text, first)
+  const entries: AuditEntry[] = []
+  for (let index = Math.max(0, from - first); index < group.size && entries.length < limit; index++) {
+    const entry = { position: first + index, record: group.recordAt(index) }
+    entries.push(index < group.size - 1 ? { ...entry, link: null }
+      : { ...entry, link, ...(group.formed ? { text } : {}) })
+  }
+  return entries
+}
+
 /** Reads audit rows. A row holds one record or a group of records that were written together. */
 export class AuditPages {
   readonly #rows: StatementSync
@@ -81,15 +100,9 @@ export class AuditPages {
   read(from: number, limit: number): readonly AuditEntry[] {
     const entries: AuditEntry[] = []
     for (const row of this.#rows.iterate(from, from)) {
-      const first = Number(row['position'])
-      const text = String(row['record'])
-      const group = readGroup(text, first)
-      for (let index = Math.max(0, from - first); index < group.size; index++) {
-        if (entries.length >= limit) return entries
-        const entry = { position: first + index, record: group.recordAt(index) }
-        if (index < group.size - 1) entries.push({ ...entry, link: null })
-        else entries.push({ ...entry, link: String(row['link']), ...(group.formed ? { text } : {}) })
-      }
+      const stored = { position: Number(row['position']), record: String(row['record']), link: String(row['link']) }
+      entries.push(...entriesOf(stored, from, limit - entries.length))
+      if (entries.length >= limit) return entries
     }
     return entries
   }

@@ -16,6 +16,11 @@ export type StoreFaultReason =
   | 'full'
   | 'busy'
   | 'disk'
+  | 'unreachable'
+  | 'denied'
+  | 'timeout'
+  | 'server'
+  | 'seat-lost'
 
 export interface StoreErrorDetails {
   readonly cause?: unknown
