@@ -89,6 +89,7 @@ export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart 
 export { auditRecord, STORE_COLLECTIONS } from './ports/store.ts'
 export type { AuditChain, AuditEntry, AuditForm, AuditGroup, AuditRow, AuditSpan } from './ports/store.ts'
 export type { Store, StoreCollection, StoredRecord } from './ports/store.ts'
+export { readListedCall } from './ports/work.ts'
 export type {
   BegunEffect, CallEntry, CallStart, CallTerms, Freeze, FreezeReport, HostDescription, HostInfo, HostState, JoinedHost,
   ListedCall, OpenCall, Seat, SeatListener, ShownKind, ShownRow, Started, Work,

@@ -57,6 +57,7 @@ const MIGRATIONS: readonly string[] = [
    CREATE TABLE @.gate (
      one boolean PRIMARY KEY DEFAULT true CHECK (one),
      revision bigint NOT NULL DEFAULT 0,
+     number bigint NOT NULL DEFAULT 0,
      frozen text
    );
    INSERT INTO @.gate DEFAULT VALUES;
@@ -82,7 +83,7 @@ const MIGRATIONS: readonly string[] = [
      at timestamptz NOT NULL DEFAULT clock_timestamp()
    );
    CREATE TABLE @.open_call (
-     seat text NOT NULL REFERENCES @.seat ON DELETE CASCADE,
+     seat text NOT NULL,
      number bigint NOT NULL,
      call text NOT NULL,
      begun text NOT NULL,

@@ -5,6 +5,7 @@ import type { Json } from '@bulkhead/kit/json'
 import {
   auditPage, byKey, checkAddress, nameOf, readRecord, storeClosed, storedRecord, writeRecord,
 } from './records/stored-record.ts'
+import { MemoryWork } from './memory-work.ts'
 import { SqliteChanges } from './sqlite/sqlite-changes.ts'
 import { CHAIN_START, linkOf } from './records/audit-chain.ts'
 
@@ -26,13 +27,13 @@ export function createMemoryStore(): Store {
 class MemoryStore implements Store {
   readonly forgets = true
   readonly changes = new SqliteChanges(undefined, { totalBytes: MAX_CHANGED_BYTES, changes: 10_000 })
+  readonly work = new MemoryWork()
   readonly #collections = new Map(STORE_COLLECTIONS.map((name) => [name, new Map<string, string>()]))
   /** By position, oldest first. */
   readonly #audit = new Map<number, LinkedText>()
   #before = CHAIN_START
   #last = 0
   #link = CHAIN_START
-  #approvalRevision = 0
   #closed = false
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -60,11 +61,6 @@ class MemoryStore implements Store {
     else records.set(key, writeRecord(next))
     this.#changed(collection)
     return next
-  }
-
-  approvalRevision(): number {
-    this.#mustBeOpen()
-    return this.#approvalRevision
   }
 
   async list(collection: StoreCollection, prefix = '') {
@@ -104,6 +100,7 @@ class MemoryStore implements Store {
   async close(): Promise<void> {
     this.#closed = true
     this.changes.close()
+    this.work.close()
   }
 
   #dropOldest(): void {
@@ -113,7 +110,7 @@ class MemoryStore implements Store {
   }
 
   #changed(collection: StoreCollection): void {
-    if (collection === 'approval') this.#approvalRevision++
+    if (collection === 'approval') this.work.changed()
   }
 
   #at(collection: StoreCollection, key: string): Map<string, string> {

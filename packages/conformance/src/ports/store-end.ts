@@ -10,7 +10,8 @@ const USES: readonly ((store: Store) => unknown)[] = [
 ]
 /** Those that a store need not have. */
 const FURTHER_USES: readonly ((store: Store) => unknown)[] = [
-  ({ changes }) => changes?.list({}), ({ notes }) => notes?.open('me'), (store) => store.approvalRevision?.(),
+  ({ changes }) => changes?.list({}), ({ work }) => work?.hosts(), ({ work }) => work?.revision(),
+  ({ work }) => work?.freeze({ by: 'me' }),
 ]
 
 export const END = storeGroup([

@@ -179,28 +179,29 @@ export const UPDATES = storeGroup([
   },
   {
     id: 'store-approval-revision', level: 'must', spec: SPEC,
-    statement: 'approvalRevision changes with each write or removal of an approval by any host, and with nothing else.',
+    statement: 'The revision of `work` changes with each write or removal of an approval by any host, and with nothing else.',
     why: 'A host keeps approvals in memory, and must see that one was taken back.',
-    cure: 'Count changes of approvals in the store. Leave it out if no other process can write.',
+    cure: 'Count changes of approvals in the store.',
     async check({ shared }) {
       const [here, there] = await shared()
-      if (!here.approvalRevision) return undefined
+      if (!here.work) return undefined
+      const { work } = here
       const changes: readonly (() => Promise<unknown>)[] = [
         () => here.write('approval', 'a', 1), () => there.write('approval', 'a', 2),
         () => here.update('approval', 'a', () => 3), () => there.remove('approval', 'a'),
         () => there.update('approval', 'b', () => 1),
       ]
-      const seen = new Set([await here.approvalRevision()])
+      const seen = new Set([await work.revision()])
       for (const change of changes) {
         await change()
-        seen.add(await here.approvalRevision())
+        seen.add(await work.revision())
       }
-      const before = await here.approvalRevision()
+      const before = await work.revision()
       await there.write('call', 'a', 1)
       await there.remove('call', 'a')
       await there.append({})
       return unlessSame(seen.size, changes.length + 1, 'the number of revisions')
-        ?? unlessSame(await here.approvalRevision(), before, 'the revision after other writes')
+        ?? unlessSame(await work.revision(), before, 'the revision after other writes')
     },
   },
 ])

@@ -1,13 +1,15 @@
 import { ARCHIVE, AUDIT } from './store-audit.ts'
 import type { StoreTarget } from './store-bench.ts'
+import { CHANGES } from './store-changes.ts'
 import { END } from './store-end.ts'
+import { GATE, HOSTS } from './store-hosts.ts'
 import { RECORDS, UPDATES } from './store-records.ts'
-import { CHANGES, NOTES } from './store-work.ts'
 import { verifyPort, type PortGroups, type PortReport, type VerifyOptions } from './verify.ts'
 
 /** What every store must do, by experiment. Members that a store may leave out are verified if they are there. */
 export const STORE_REQUIREMENTS = {
-  records: RECORDS, updates: UPDATES, audit: AUDIT, archive: ARCHIVE, notes: NOTES, changes: CHANGES, end: END,
+  records: RECORDS, updates: UPDATES, audit: AUDIT, archive: ARCHIVE, hosts: HOSTS, gate: GATE, changes: CHANGES,
+  end: END,
 } as const satisfies PortGroups<StoreTarget>
 
 /**

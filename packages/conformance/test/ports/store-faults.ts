@@ -1,6 +1,6 @@
 import {
-  BulkheadError, type AuditEntry, type AuditSpan, type ChangeStore, type Notebook, type Notes, type Store,
-  type StoreCollection,
+  BulkheadError, type AuditEntry, type AuditSpan, type CallEntry, type ChangeStore, type Seat, type Store,
+  type StoreCollection, type Work,
 } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 
@@ -21,16 +21,28 @@ const changed = (change: (store: Store) => Partial<Store>) => (store: Store): St
     },
   })
 }
-const notes = (change: (notes: Notes) => Partial<Notes>) => changed(({ notes: own }) => own ? { notes: {
-  open: (owner) => own.open(owner), owners: () => own.owners(), left: (owner) => own.left(owner),
-  discard: (owner) => own.discard(owner), ...change(own),
+const works = (change: (work: Work) => Partial<Work>) => changed(({ work: own }) => own ? { work: {
+  join: (info, listener) => own.join(info, listener), hosts: () => own.hosts(), isGone: (id) => own.isGone(id),
+  revision: () => own.revision(), frozen: () => own.frozen(), freeze: (freeze) => own.freeze(freeze),
+  thaw: () => own.thaw(), ...change(own),
 } } : {})
-const notebooks = (change: (notebook: Notebook) => Partial<Notebook>) => notes((own) => ({
-  open(owner) {
-    const notebook = own.open(owner)
+const seats = (change: (seat: Seat) => Partial<Seat>) => works((own) => ({
+  async join(info, listener) {
+    const seat = await own.join(info, listener)
     return {
-      put: (id, text) => notebook.put(id, text), drop: (id) => notebook.drop(id), save: () => notebook.save(),
-      ...change(notebook),
+      id: seat.id, open: (call) => seat.open(call), describe: (one) => seat.describe(one),
+      show: (kind, id, row) => seat.show(kind, id, row), hide: (kind, id) => seat.hide(kind, id),
+      takeOver: (host) => seat.takeOver(host), discard: (host) => seat.discard(host), settled: () => seat.settled(),
+      leave: () => seat.leave(), ...change(seat),
+    }
+  },
+}))
+const entries = (change: (entry: CallEntry) => Partial<CallEntry>) => seats((seat) => ({
+  open(call) {
+    const entry = seat.open(call)
+    return {
+      start: (how) => entry.start(how), begin: (effect) => entry.begin(effect), end: () => entry.end(),
+      ...change(entry),
     }
   },
 }))
@@ -38,7 +50,7 @@ const changes = (change: (own: ChangeStore) => Partial<ChangeStore>) => changed(
   add: (one, content) => own.add(one, content), list: (filter) => own.list(filter),
   content: (digest) => own.content(digest), ...change(own),
 } } : {})
-const entries = (change: (entry: AuditEntry) => AuditEntry) => changed((store) => ({
+const records = (change: (entry: AuditEntry) => AuditEntry) => changed((store) => ({
   records: async (from, limit) => (await store.records(from, limit)).map(change),
 }))
 const spans = (change: (span: AuditSpan) => AuditSpan) => changed((store) => ({
@@ -149,11 +161,15 @@ export const FAULTY_STORES: Readonly<Record<string, FaultyStore>> = {
     })),
   },
   'counts its own approvals only': {
-    breaks: ['store-approval-revision'],
+    breaks: ['store-approval-revision', 'store-start-revision'],
     wrap: changed((store) => {
       let count = 0
+      const { work } = store
       return {
-        approvalRevision: () => count,
+        ...(work && { work: new Proxy(work, {
+          get: (own, key) => key === 'revision' ? async () => count
+            : (Reflect.get(own, key) as (...given: unknown[]) => unknown).bind(own),
+        }) }),
         write: (collection, key, value) => {
           count++
           return store.write(collection, key, value)
@@ -177,7 +193,7 @@ export const FAULTY_STORES: Readonly<Record<string, FaultyStore>> = {
     }),
   },
   'links records of a group': {
-    breaks: ['store-groups'], wrap: entries((entry) => ({ ...entry, link: entry.link ?? '0'.repeat(64) })),
+    breaks: ['store-groups'], wrap: records((entry) => ({ ...entry, link: entry.link ?? '0'.repeat(64) })),
   },
   'forgets the end': {
     breaks: ['store-links'],
@@ -185,7 +201,7 @@ export const FAULTY_STORES: Readonly<Record<string, FaultyStore>> = {
   },
   'changes a record': {
     breaks: ['store-links'],
-    wrap: entries((entry) => entry.position === 2 && canonicalJson(entry.record) === '{"a":1,"b":2}'
+    wrap: records((entry) => entry.position === 2 && canonicalJson(entry.record) === '{"a":1,"b":2}'
       ? { ...entry, record: { a: 1, b: 3 } } : entry),
   },
   'stores the texts of groups': {
@@ -209,37 +225,89 @@ export const FAULTY_STORES: Readonly<Record<string, FaultyStore>> = {
     wrap: changed((store) => ({ archive: (last, link, by) => lenient(store.archive!(last, link, by), last) })),
   },
 
-  'drops no notes': {
-    breaks: ['store-notes', 'store-notes-soon', 'store-notes-discard'],
-    wrap: notebooks(() => ({ drop: () => undefined })),
-  },
-  'saves notes only when asked': {
-    breaks: ['store-notes-soon', 'store-notes-discard'],
-    wrap: notebooks((notebook) => {
-      const waiting: (() => void)[] = []
-      return {
-        put: (id, text) => void waiting.push(() => notebook.put(id, text)),
-        drop: (id) => void waiting.push(() => notebook.drop(id)),
-        save: () => {
-          for (const change of waiting.splice(0)) change()
-          notebook.save()
-        },
-      }
-    }),
-  },
-  'shares the name of a notebook': {
-    breaks: ['store-notes-name'],
-    wrap: notebooks((notebook) => ({
-      save() {
-        try {
-          notebook.save()
-        } catch {
-          // It is used on.
+  'drops no calls': { breaks: ['store-calls'], wrap: entries(() => ({ end: () => undefined })) },
+  'lists calls that have started': {
+    breaks: ['store-calls-waiting'],
+    wrap: seats((seat) => ({
+      open(call) {
+        let entry: CallEntry | undefined
+        return {
+          start: (how) => (entry ??= seat.open(call)).start(how), begin: (effect) => entry!.begin(effect),
+          end: () => entry?.end(),
         }
       },
     })),
   },
-  'discards nothing': { breaks: ['store-notes-discard'], wrap: notes(() => ({ discard: async () => undefined })) },
+  'shares the id of a host': {
+    breaks: ['store-join-once'],
+    wrap: works((own) => ({
+      join: (info, listener) => own.join(info, listener).catch(() => own.join({ ...info, id: `${info.id} 2` }, listener)),
+    })),
+  },
+  'hides nothing': { breaks: ['store-shown'], wrap: seats(() => ({ hide: () => undefined })) },
+  'hands calls to everyone': {
+    breaks: ['store-take-over'], wrap: seats((seat) => ({ takeOver: async (host) => await seat.takeOver(host) ?? [] })),
+  },
+  'starts calls of a host that lost its seat': {
+    breaks: ['store-seat-lost'],
+    wrap: entries((entry) => ({ start: (how) => lenient(entry.start(how), { is: 'started' }) })),
+  },
+  'does not compare the revision': {
+    breaks: ['store-start-revision'],
+    wrap: entries((entry) => ({ start: (how) => entry.start({ ...how, revision: undefined }) })),
+  },
+  'freezes only new calls': {
+    breaks: ['store-freeze'],
+    wrap: entries((entry) => {
+      let hasStarted = false
+      return {
+        start: async (how) => {
+          const started = await entry.start(how)
+          const before = hasStarted
+          hasStarted ||= started.is === 'started'
+          return before ? { is: 'started' } : started
+        },
+      }
+    }),
+  },
+  'starts a call in two steps': {
+    breaks: ['store-freeze-race'],
+    wrap: works((own) => ({
+      async join(info, listener) {
+        const seat = await own.join(info, listener)
+        return new Proxy(seat, {
+          get: (target, key) => {
+            if (key !== 'open') return (Reflect.get(target, key) as (...given: unknown[]) => unknown).bind(target)
+            return (call: Parameters<Seat['open']>[0]): CallEntry => {
+              let entry: CallEntry | undefined
+              return {
+                start: async (how) => {
+                  const freeze = await own.frozen()
+                  if (freeze) return { is: 'frozen', freeze }
+                  entry = seat.open(call)
+                  // A step later, and it does not look again.
+                  await new Promise((resolve) => { setTimeout(resolve, 50) })
+                  const started = await entry.start(how)
+                  return started.is === 'frozen' && how.revision === undefined ? { is: 'started' } : started
+                },
+                begin: (effect) => entry!.begin(effect),
+                end: () => entry?.end(),
+              }
+            }
+          },
+        })
+      },
+    })),
+  },
+  'tells no host of a thaw': {
+    breaks: ['store-freeze-heard'],
+    wrap: works((own) => ({
+      join: (info, listener) => own.join(info, {
+        onGate: (freeze) => { if (freeze) listener.onGate(freeze) }, onRevision: () => listener.onRevision(),
+        onLost: () => listener.onLost(), onGone: () => listener.onGone(), onFault: (error) => listener.onFault(error),
+      }),
+    })),
+  },
 
   'numbers no changes': {
     breaks: ['store-changes', 'store-changes-filter'],

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@bulkhead/kit/json'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { OutcomeOrigin } from '../model/outcome.ts'
 import type { ToolDefinition } from './embedder.ts'
 
@@ -132,6 +132,10 @@ export interface SeatListener {
   onRevision(): void
   /** The seat was lost: it starts nothing any more. The host may join again, under another id. */
   onLost(): void
+  /** A host is gone and has left something that `takeOver` may return. */
+  onGone(): void
+  /** An entry or a row could not be saved, and is lost or saved later. */
+  onFault(error: unknown): void
 }
 
 /** One host on the store, from `join` to `leave`. Its heartbeat is the concern of the store. */
@@ -197,4 +201,32 @@ export interface Work {
   freeze(freeze: Omit<Freeze, 'since'>): Promise<FreezeReport>
   /** Resolves with the freeze that it ended. */
   thaw(): Promise<Freeze | undefined>
+}
+
+/** An open call from a record with the members of `ListedCall`. undefined for a record of an unknown form. */
+export function readListedCall(value: Json): ListedCall | undefined {
+  const record = isJsonObject(value) ? value : {} as JsonObject
+  const { sessionId, callId, tool, origin = null, startedAt, begun, effects, verify, outcomeAt } = record
+  if (typeof sessionId !== 'string' || typeof callId !== 'string' || typeof tool !== 'string') return undefined
+  return {
+    sessionId, callId, tool, origin: origin as OutcomeOrigin | null, startedAt: timeOf(startedAt),
+    begun: Array.isArray(begun) ? begun.map(readEffect) : [],
+    ...(typeof effects === 'string' && { effects: effects as ToolDefinition['effects'] }),
+    ...(typeof verify === 'string' && { verify }), ...(typeof outcomeAt === 'string' && { outcomeAt }),
+  }
+}
+
+/** A note of an unknown form counts, without words. */
+function readEffect(value: Json): BegunEffect {
+  const { what, at, attempt, step } = isJsonObject(value) ? value : {} as JsonObject
+  return {
+    what: typeof what === 'string' ? what : 'something', at: timeOf(at),
+    attempt: typeof attempt === 'number' ? attempt : 1, ...(typeof step === 'string' && { step }),
+  }
+}
+
+/** 0 for what is no time. Earlier versions stored text. */
+function timeOf(value: Json | undefined): number {
+  const time = new Date(typeof value === 'number' ? value : String(value)).getTime()
+  return Number.isNaN(time) ? 0 : time
 }

@@ -2,6 +2,6 @@
 export { CHAIN_START, finishedText, linkOf, type AuditDraft, type ChainPosition } from './audit-chain.ts'
 export { archiveRecord, draftGroup, entriesOf } from './audit-group.ts'
 export {
-  auditPage, byKey, checkAddress, nameOf, readRecord, storeClosed, storedRecord, storeError, writeRecord,
+  auditPage, byKey, checkAddress, nameOf, readRecord, seatLost, storeClosed, storedRecord, storeError, writeRecord,
   type StoreFaultReason,
 } from './stored-record.ts'

@@ -32,6 +32,13 @@ export function storeError(reason: StoreFaultReason, message: string, details: S
   return new BulkheadError('StoreUnavailable', message, 'cause' in details ? { cause: details.cause, data } : { data })
 }
 
+export const seatLost = (host: string): BulkheadError => storeError(
+  'seat-lost',
+  `The host "${host}" lost its place in the store: it did not answer, and others took over. The call was not run. Call `
+    + 'again.',
+  { data: { host } },
+)
+
 export const storeClosed = (): BulkheadError => storeError('closed', 'The store is closed. Open it again to use it.')
 
 /** Serializes a value. `readRecord` can read every result. */

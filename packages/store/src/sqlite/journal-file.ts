@@ -1,10 +1,25 @@
 import { closeSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { Notebook, Notes } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { storeClosed, storeError } from '../records/stored-record.ts'
 import { FileIdentity } from './database-file.ts'
+
+/** The open entries of one owner. */
+export interface Notebook {
+  readonly isEmpty: boolean
+  /** One line, saved soon, also without `save`. Throws StoreUnavailable. Ids are small and are reused after `drop`. */
+  put(id: number, text: string): void
+  /** Idempotent. Saved soon; must not throw. */
+  drop(id: number): void
+  /**
+   * When this returns, all entries survive the process. Throws StoreUnavailable; what could not be saved is saved with
+   * the next success.
+   */
+  save(): void
+  /** Open entries stay in the file for the next host. Idempotent. */
+  close(): void
+}
 
 /** A larger file is replaced by one with only the open entries. */
 const MAX_FILE_BYTES = 1024 ** 2
@@ -15,7 +30,7 @@ const OWNER_ONLY_FILE = 0o600
  * removes it. It is not in the database, because a commit waits for the disk or for another process. A rewritten
  * journal gets the next number before the old file is removed, so the file with the highest number is valid.
  */
-export class JournalFiles implements Notes {
+export class JournalFiles {
   readonly #prefix: string
   readonly #folder: string
   readonly #open = new Set<JournalFile>()
@@ -26,6 +41,7 @@ export class JournalFiles implements Notes {
     this.#prefix = `${basename(file)}-notes-`
   }
 
+  /** The name must be unique, now and later. Throws StoreUnavailable. */
   open(owner: string): Notebook {
     if (this.#closed) throw storeClosed()
     const journal = new JournalFile(this.#fileOf(owner))
@@ -39,6 +55,7 @@ export class JournalFiles implements Notes {
     return [...new Set(journals.flatMap((name) => decodeOwner(withoutNumber(name.slice(this.#prefix.length)))))]
   }
 
+  /** The open entries of an owner. */
   async left(owner: string): Promise<readonly string[]> {
     const last = (await this.#filesOf(owner)).at(-1)
     if (last === undefined) return []
@@ -127,6 +144,10 @@ class JournalFile implements Notebook {
     this.#file = file
   }
 
+  get isEmpty(): boolean {
+    return this.#entries.every((text) => text === undefined)
+  }
+
   put(id: number, text: string): void {
     if (this.#closed) throw storeClosed()
     this.#entries[id] = text
@@ -162,7 +183,7 @@ class JournalFile implements Notebook {
     this.#closed = true
     if (this.#descriptor === undefined) return
     closeSync(this.#descriptor)
-    if (this.#entries.every((text) => text === undefined)) rmSync(numbered(this.#file, this.#number), { force: true })
+    if (this.isEmpty) rmSync(numbered(this.#file, this.#number), { force: true })
   }
 
   #add(line: string): void {

@@ -45,6 +45,30 @@ const MIGRATIONS: readonly string[] = [
      position INTEGER NOT NULL,
      link TEXT NOT NULL
    ) STRICT;`,
+  // From here on, a host joins, and starts a call only if nothing is frozen. An older host would not look.
+  `CREATE TABLE gate (
+     one INTEGER PRIMARY KEY CHECK (one = 1),
+     number INTEGER NOT NULL,
+     freeze TEXT
+   ) STRICT;
+   INSERT INTO gate VALUES (1, 0, NULL);
+   CREATE TABLE host (
+     id TEXT PRIMARY KEY,
+     info TEXT NOT NULL,
+     process TEXT NOT NULL,
+     since INTEGER NOT NULL,
+     beat INTEGER NOT NULL,
+     seen INTEGER NOT NULL,
+     has_left INTEGER NOT NULL,
+     claimed_by TEXT
+   ) STRICT;
+   CREATE TABLE shown (
+     host TEXT NOT NULL,
+     kind TEXT NOT NULL,
+     id TEXT NOT NULL,
+     row TEXT NOT NULL,
+     PRIMARY KEY (host, kind, id)
+   ) STRICT;`,
 ]
 
 /** Throws for a file that this version must not touch. Contract: changes nothing. */

@@ -10,6 +10,7 @@ import { changesFile, SqliteChanges } from './sqlite-changes.ts'
 import { AuditWriter } from './audit/audit-writer.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { JournalFiles } from './journal-file.ts'
+import { SqliteWork } from './work/work.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
 import { FileIdentity, LogIdentity } from './database-file.ts'
 
@@ -32,10 +33,10 @@ export class SqliteStore implements Store {
   readonly #upsert: StatementSync
   readonly #delete: StatementSync
   readonly #scan: StatementSync
-  readonly #revision: StatementSync
   readonly #audit: AuditWriter
   readonly #pages: AuditPages
-  readonly notes: JournalFiles
+  readonly #journals: JournalFiles
+  readonly work: SqliteWork
   readonly changes: SqliteChanges
   #closing: Promise<void> | undefined
 
@@ -47,7 +48,8 @@ export class SqliteStore implements Store {
     this.#identity = new FileIdentity(file)
     this.#log = new LogIdentity(file)
     this.#queue = new CommitQueue(database, file)
-    this.notes = new JournalFiles(file)
+    this.#journals = new JournalFiles(file)
+    this.work = new SqliteWork(database, file, this.#queue, this.#journals, (run) => this.#query(run))
     this.changes = new SqliteChanges(changesFile(file))
     this.#select = database.prepare('SELECT value FROM entry WHERE collection = ? AND key = ?')
     this.#upsert = database.prepare(
@@ -55,7 +57,6 @@ export class SqliteStore implements Store {
     )
     this.#delete = database.prepare('DELETE FROM entry WHERE collection = ? AND key = ?')
     this.#scan = database.prepare('SELECT key, value FROM entry WHERE collection = ? AND key >= ? ORDER BY key')
-    this.#revision = database.prepare('SELECT number FROM approval_revision')
     this.#audit = new AuditWriter(database, file, this.#queue)
     this.#pages = new AuditPages(database)
   }
@@ -99,21 +100,11 @@ export class SqliteStore implements Store {
     this.#mustBeOpen()
     try {
       this.#identity.check()
-      this.notes.requireFiles()
+      this.#journals.requireFiles()
       const now = performance.now()
       if (now - this.#logCheckedAt < LOG_CHECK_MS) return
       this.#log.check()
       this.#logCheckedAt = now
-    } catch (error) {
-      throw sqliteError(error, this.#file)
-    }
-  }
-
-  approvalRevision(): number {
-    this.#mustBeOpen()
-    try {
-      this.#identity.check()
-      return Number(this.#revision.get()?.['number'])
     } catch (error) {
       throw sqliteError(error, this.#file)
     }
@@ -172,7 +163,8 @@ export class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
-    this.notes.close()
+    await this.work.close()
+    this.#journals.close()
     this.changes.close()
     await this.#audit.close()
     await this.#queue.close()

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { draftGroup } from '../../src/records/audit-group.ts'
 import { AuditThread } from '../../src/sqlite/audit/audit-writer.ts'
 import { StoreFolder } from './store-folder.ts'
+import { CALL, join } from './seats.ts'
 
 const MOVED = {
   code: 'StoreUnavailable', data: { reason: 'location' },
@@ -23,7 +24,7 @@ it('a store rejects reads and writes while the file is moved away', async () => 
   await expect(store.write('state', 'a', 2)).rejects.toMatchObject(MOVED)
   await expect(Promise.all([store.append('one'), store.append('two')])).rejects.toMatchObject(MOVED)
   await expect(store.list('state')).rejects.toMatchObject(MOVED)
-  expect(() => store.approvalRevision!()).toThrow('was removed or moved')
+  await expect(store.work!.revision()).rejects.toMatchObject(MOVED)
   expect(() => store.requireFiles!()).toThrow('was removed or moved')
   renameSync(`${folder.file}.away`, folder.file)
   await store.write('state', 'b', 3)
@@ -41,10 +42,9 @@ it.each(['-wal', '-shm'])('a store rejects writes and calls after file%s was rem
 
 it('a store requires the files that it has written so far, the journal of calls included', async () => {
   const store = await folder.open()
-  const notebook = store.notes!.open('me')
+  const seat = await join(store.work!, 'me')
   store.requireFiles!()
-  notebook.put(1, 'one')
-  notebook.save()
+  await seat.open(CALL).start({ at: 1, revision: undefined, isInline: true })
   store.requireFiles!()
   const journal = `${folder.path}/${readdirSync(folder.path).find((name) => name.includes('-notes-'))}`
   rmSync(journal)

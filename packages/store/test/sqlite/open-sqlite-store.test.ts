@@ -105,7 +105,7 @@ describe('opening a sqlite store', () => {
     newer.close()
     const before = readFileSync(folder.file)
     await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject({
-      ...unavailable('newer', 'Update the host'), data: { reason: 'newer', version: 99, known: 4, file: folder.file },
+      ...unavailable('newer', 'Update the host'), data: { reason: 'newer', version: 99, known: 5, file: folder.file },
     })
     expect(readFileSync(folder.file).equals(before)).toBe(true)
   })

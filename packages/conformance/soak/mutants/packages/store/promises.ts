@@ -32,7 +32,7 @@ export const STORE_PROMISES: readonly Mutant[] = [
   {
     what: 'No call runs without its journal',
     file: 'packages/store/src/sqlite/sqlite-store.ts',
-    from: 'this.notes.requireFiles()',
+    from: 'this.#journals.requireFiles()',
     to: '',
     test: 'packages/store/test/sqlite/file-identity.test.ts',
   },

@@ -1,0 +1,231 @@
+import type {
+  CallEntry, Freeze, HostDescription, HostInfo, ListedCall, OpenCall, Seat, SeatListener, ShownKind, Started,
+} from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { seatLost, storeClosed } from '../../records/stored-record.ts'
+import type { CommitQueue } from '../commit-queue.ts'
+import type { Notebook } from '../journal-file.ts'
+import { isBusy, retryWhileBusy, sqliteError } from '../sqlite-error.ts'
+import { CallEntries, type StartGate } from './call-entries.ts'
+import { CallNotes } from './call-notes.ts'
+import type { Gate, GateState } from './gate.ts'
+import { isRowGone, type HostTable } from './host-table.ts'
+
+/** How often a host looks for a freeze. */
+const POLL_MS = 250
+const BEAT_MS = 5_000
+/** A host that could not write its heartbeat for this long starts nothing until it can. */
+export const LEASE_MS = 15_000
+
+export interface SeatSources {
+  readonly info: HostInfo
+  readonly listener: SeatListener
+  readonly notebook: Notebook
+  readonly gate: Gate
+  readonly table: HostTable
+  readonly queue: CommitQueue
+  readonly file: string
+  /** As it was when the host joined. */
+  readonly state: GateState
+  readonly takeOver: (host: string, by: string) => Promise<readonly ListedCall[] | undefined>
+  readonly discard: (host: string) => Promise<void>
+}
+
+/** One host of this process on the file. Its process proves that it lives; its heartbeat, that it answers. */
+export class SqliteSeat implements Seat, StartGate {
+  readonly id: string
+  readonly #sources: SeatSources
+  readonly #notes: CallNotes
+  readonly #entries: CallEntries
+  readonly #timer: NodeJS.Timeout
+  #info: Omit<HostInfo, 'id'>
+  #number: number
+  #revision: number
+  #beatAt = performance.now()
+  /** The state of the gate in this tick. */
+  #seen: GateState | undefined
+  /** What is not written yet, by kind and id. */
+  readonly #rows = new Map<string, readonly [ShownKind, string, JsonObject | undefined]>()
+  #isDescribed = true
+  #isLost = false
+  #leaving: Promise<void> | undefined
+
+  constructor(sources: SeatSources) {
+    const { info: { id, ...info }, notebook, state } = sources
+    this.id = id
+    this.#sources = sources
+    this.#info = info
+    this.#notes = new CallNotes(notebook)
+    this.#entries = new CallEntries(this.#notes, this)
+    this.#number = state.number
+    this.#revision = state.revision
+    this.#timer = setInterval(() => this.poll(), POLL_MS).unref()
+    if (state.freeze) sources.listener.onGate(state.freeze)
+  }
+
+  get hasLeft(): boolean {
+    return this.#leaving !== undefined
+  }
+
+  open(call: OpenCall): CallEntry {
+    return this.#entries.open(call)
+  }
+
+  refuse(revision: number | undefined): Promise<Started | undefined> | Started | undefined {
+    this.requireSeat()
+    if (performance.now() - this.#beatAt > LEASE_MS) return this.#beat().then(() => this.refuse(revision))
+    try {
+      return this.#judge(this.#look(), revision)
+    } catch (error) {
+      if (!isBusy(error)) throw sqliteError(error, this.#sources.file)
+      return this.#lookAgain().then((state) => this.#judge(state, revision))
+    }
+  }
+
+  requireSeat(): void {
+    if (this.#isLost) throw seatLost(this.id)
+    if (this.#leaving) throw storeClosed()
+  }
+
+  onFault(error: unknown): void {
+    this.#sources.listener.onFault(error)
+  }
+
+  describe(description: HostDescription): void {
+    this.#info = { ...this.#info, ...description }
+    this.#isDescribed = false
+  }
+
+  show(kind: ShownKind, id: string, row: JsonObject): void {
+    this.#rows.set(`${kind} ${id}`, [kind, id, row])
+  }
+
+  hide(kind: ShownKind, id: string): void {
+    this.#rows.set(`${kind} ${id}`, [kind, id, undefined])
+  }
+
+  takeOver(host: string): Promise<readonly ListedCall[] | undefined> {
+    return this.#sources.takeOver(host, this.id)
+  }
+
+  discard(host: string): Promise<void> {
+    return this.#sources.discard(host)
+  }
+
+  async settled(): Promise<void> {
+    try {
+      this.#notes.dropUnused()
+    } catch (thrown) {
+      this.onFault(thrown)
+    }
+    await this.#saveRows()
+  }
+
+  leave(): Promise<void> {
+    this.#leaving ??= this.#leave()
+    return this.#leaving
+  }
+
+  /** Looks for what others changed. A file that cannot be read is read at the next start. */
+  poll(): void {
+    if (this.#isLost || this.#leaving) return
+    let state: GateState
+    try {
+      state = this.#read()
+    } catch {
+      return
+    }
+    if (!state.isSeated) return this.#lose()
+    const { listener } = this.#sources
+    if (state.revision !== this.#revision) listener.onRevision()
+    this.#revision = state.revision
+    const hasChanged = state.number !== this.#number
+    if (hasChanged) listener.onGate(state.freeze)
+    // After the listener: the next heartbeat confirms what it was told.
+    this.#number = state.number
+    if (hasChanged || performance.now() - this.#beatAt > BEAT_MS) this.#beat().catch((error) => this.onFault(error))
+    if (this.#rows.size > 0 || !this.#isDescribed) void this.#saveRows()
+  }
+
+  #judge({ revision: current, freeze, isSeated }: GateState, revision: number | undefined): Started | undefined {
+    if (!isSeated) {
+      this.#lose()
+      throw seatLost(this.id)
+    }
+    if (freeze) return frozen(freeze)
+    return revision === undefined || revision === current ? undefined : CHANGED
+  }
+
+  /** Once for the calls of one tick: what was frozen later is confirmed in another tick. */
+  #look(): GateState {
+    if (this.#seen === undefined) {
+      this.#seen = this.#read()
+      setImmediate(this.#forget)
+    }
+    return this.#seen
+  }
+
+  readonly #forget = (): void => {
+    this.#seen = undefined
+  }
+
+  #read(): GateState {
+    return this.#sources.gate.read(this.id)
+  }
+
+  #lookAgain(): Promise<GateState> {
+    return retryWhileBusy(() => this.#read()).catch((error: unknown) => { throw sqliteError(error, this.#sources.file) })
+  }
+
+  /** Writes the heartbeat, and looks for hosts that are gone. Rejects with StoreUnavailable. */
+  async #beat(): Promise<void> {
+    const { queue, table, listener } = this.#sources
+    const at = performance.now()
+    const seen = this.#number
+    const [isSeated, isOneGone] = await queue.enqueue(() => [
+      table.beat(this.id, seen, Date.now()),
+      table.all().some((row) => row.claimedBy !== this.id && row.id !== this.id && isRowGone(row)),
+    ], false)
+    if (!isSeated) return this.#lose()
+    this.#beatAt = at
+    if (isOneGone) listener.onGone()
+  }
+
+  async #saveRows(): Promise<void> {
+    const { queue, table } = this.#sources
+    const rows = [...this.#rows.values()]
+    const info = this.#isDescribed ? undefined : this.#info
+    this.#rows.clear()
+    this.#isDescribed = true
+    if (rows.length === 0 && !info) return
+    await queue.enqueue(() => {
+      if (info) table.describe(this.id, info)
+      for (const row of rows) table.show(this.id, ...row)
+    }, false).catch((error: unknown) => this.onFault(error))
+  }
+
+  #lose(): void {
+    if (this.#isLost || this.#leaving) return
+    this.#isLost = true
+    clearInterval(this.#timer)
+    this.#sources.notebook.close()
+    this.#sources.listener.onLost()
+  }
+
+  async #leave(): Promise<void> {
+    clearInterval(this.#timer)
+    if (this.#isLost) return
+    const { queue, table, notebook } = this.#sources
+    try {
+      this.#notes.dropUnused()
+      const leavesCalls = !notebook.isEmpty
+      notebook.close()
+      await queue.enqueue(() => leavesCalls ? table.leave(this.id) : table.remove(this.id), false)
+    } catch (error) {
+      this.onFault(error)
+    }
+  }
+}
+
+const CHANGED: Started = Object.freeze({ is: 'changed' })
+const frozen = (freeze: Freeze): Started => ({ is: 'frozen', freeze })
