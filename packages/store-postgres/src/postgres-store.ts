@@ -7,10 +7,13 @@ import type { Database } from './connection/database.ts'
 import { AuditLog, chainName, chainsIn } from './records/audit-log.ts'
 import { ChangeLog, type ChangeLimits } from './records/change-log.ts'
 import { Entries } from './records/entries.ts'
+import { PostgresWork } from './work/work.ts'
 
 /** The store of many hosts. */
 export class PostgresStore implements Store {
   readonly changes: ChangeStore
+  readonly work: Work
+  readonly #work: PostgresWork
   readonly #database: Database
   readonly #entries: Entries
   readonly #audit: AuditLog
@@ -21,6 +24,8 @@ export class PostgresStore implements Store {
     this.#entries = new Entries(database)
     this.#audit = new AuditLog(database, chainName(database.url.hostName))
     this.changes = new ChangeLog(database, limits)
+    this.#work = new PostgresWork(database)
+    this.work = this.#work
   }
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -87,7 +92,7 @@ export class PostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([this.#entries.settled(), this.#audit.settled()])
+    await Promise.all([this.#work.close(), this.#entries.settled(), this.#audit.settled()])
     await this.#database.close()
   }
 
