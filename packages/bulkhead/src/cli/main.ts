@@ -25,6 +25,8 @@ const ROWS: readonly Row[] = [
     async () => (await import('./policy/approvals.ts')).approvals],
   ['audit', 'Show, verify, export and archive the audit log',
     async () => (await import('./policy/audit.ts')).audit],
+  ['store', 'Show, update and copy the store of approvals, state and the audit',
+    async () => (await import('./system/store.ts')).store],
   ['undo', 'List the files that tools changed, and put them back',
     async () => (await import('./calls/undo.ts')).undo],
   ['trust', 'Review the tools and settings of a project, then trust or decline them',
