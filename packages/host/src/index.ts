@@ -1,5 +1,5 @@
 export { createHost } from './host.ts'
-export type { CloseReport, ExtensionStatus, Host, HostOptions, SwitchReport } from './host-interface.ts'
+export type { CloseReport, ExtensionStatus, FreezeOrder, Host, HostOptions, SwitchReport } from './host-interface.ts'
 export type { Approval, ApprovalEnd, ApprovalGrant, ApprovalScope } from './policy/approvals/approval.ts'
 export type { ApprovalBook, ApprovalFilter } from './policy/approvals/approval-book.ts'
 export type { DamagedApproval } from './policy/approvals/approval-ledger.ts'

@@ -252,7 +252,7 @@ export async function assembleHost(
 /** Methods of the core that nothing is added to. */
 const AS_THEY_ARE = [
   'tools', 'tool', 'agents', 'agent', 'extensions', 'tryWalls', 'clear', 'reload', 'runWorkflow', 'pausedCalls',
-  'forgetPaused', 'interruptedCalls', 'flush', 'on', 'metrics', 'loopLag',
+  'forgetPaused', 'interruptedCalls', 'hosts', 'freeze', 'thaw', 'flush', 'on', 'metrics', 'loopLag',
 ] as const satisfies readonly (keyof CoreHost)[]
 
 const boundMethods = <Name extends keyof CoreHost>(host: CoreHost, names: readonly Name[]): Pick<CoreHost, Name> =>

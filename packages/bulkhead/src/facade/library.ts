@@ -26,7 +26,7 @@ export type {
   ProgrammaticInteractor, Steering, SubagentOptions, Turn,
 } from '@bulkhead/host'
 export type {
-  ExtensionStatus, ReloadChange, ReloadReport, ReloadRequest, Session, SessionOptions, SmokeCheck, SwitchReport, Trial,
+  ExtensionStatus, FreezeOrder, ReloadChange, ReloadReport, ReloadRequest, Session, SessionOptions, SmokeCheck, SwitchReport, Trial,
 } from '@bulkhead/host'
 export type {
   CallCheck, CallCheckAnswer, CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer,
@@ -47,7 +47,8 @@ export type {
   AgentDescriptor, AgentInput, AgentManifest, ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CallLog, CallProgress, ClientCall, ClientCommand, ClientRun,
   CommandClassification,
   CommandSafetyPattern, Completion, ConfigFile, Content, Diagnostic, EmbeddedResource, ErrorCode, ErrorOutcome, EventListener, EventOf,
-  EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor,
+  EventType, ExtensionDescriptor, Freeze, FreezeReport, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor,
+  JoinedHost,
   MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTool, ProjectTrust, ResourceLink, Rule, SecurityMode, StateMachine,
   Store, ToolDefinition, ToolListing, WorkspaceClient,
 } from '@bulkhead/contract'
