@@ -107,7 +107,7 @@ async function acquireLock() {
 async function setUp() {
   if (isSetUp()) return
   const platform = `${process.platform}-${process.arch}`
-  const [, nodeVersion] = Object.entries(manifest.optionalDependencies).find(([name]) => name.endsWith(platform)) ?? []
+  const [, nodeVersion] = Object.entries(manifest.optionalDependencies).find(([name]) => name.startsWith('node-') && name.endsWith(platform)) ?? []
   if (!nodeVersion) throw new Error(`${platform} is not supported. Use Linux or macOS. On Windows, use WSL 2.`)
   await acquireLock()
   try {

@@ -25,6 +25,8 @@ const ROWS: readonly Row[] = [
     async () => (await import('./policy/approvals.ts')).approvals],
   ['audit', 'Show, verify, export and archive the audit log',
     async () => (await import('./policy/audit.ts')).audit],
+  ['store', 'Show, update and copy the store of approvals, state and the audit',
+    async () => (await import('./system/store.ts')).store],
   ['ps', 'List the hosts on the store, with their sessions, calls and open questions',
     async () => (await import('./system/ps.ts')).ps],
   ['freeze', 'Stop every host on the store from starting calls',

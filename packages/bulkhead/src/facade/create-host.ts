@@ -14,6 +14,7 @@ import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders, type PromptSections } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { operatorEnvironment } from './command-environment.ts'
+import { closeStore } from './close-store.ts'
 import { cacheFolder, canonicalPath, homeFolder } from './folders.ts'
 import { canonicalFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
 import { type McpBook, mcpBook } from './mcp-book.ts'
@@ -24,6 +25,7 @@ import { type ForeignTool, OwnTools, type Registrable } from './own-tools.ts'
 import { rememberWalls } from './remembered-walls.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
 import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
+import { givenStore } from './store-choice.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
 import { CORE_VERSION } from './version.ts'
 
@@ -44,8 +46,12 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly trust?: ProjectTrust
   /** An additional check for a new generation before it replaces the running one. */
   readonly smokeCheck?: SmokeCheck
-  /** Stores state, approvals, paused calls and the audit. Closed with the host. Default: an in-memory store. */
-  readonly store?: Store
+  /**
+   * Stores state, approvals, paused calls and the audit. Closed with the host. A string is the URL of a PostgreSQL server,
+   * postgres://USER@HOST/DATABASE, that any number of hosts share. Default: the server that BULKHEAD_STORE or `store.url`
+   * of the configuration names, or else an in-memory store.
+   */
+  readonly store?: Store | string
   /** Source of declared environment variables. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /**
@@ -95,7 +101,7 @@ export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switch
 
 export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   workspace: forms.text, home: forms.text, trust: forms.oneOf('trusted', 'declined', 'once'), smokeCheck: forms.method,
-  store: forms.having('read', 'write', 'close'), env: forms.object, runAgent: forms.method,
+  store: forms.either(forms.text, forms.having('read', 'write', 'close')), env: forms.object, runAgent: forms.method,
   fetchHosts: forms.list(forms.text), profile: forms.oneOf(...Object.keys(PROFILES)),
   projectFolder: forms.text, bundledFolder: forms.text, machinePolicy: forms.text,
   cache: forms.text, interactor: forms.having('interact'),
@@ -114,8 +120,17 @@ const OFFERED = { session: forms.having('tools') }
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   requireOptions('createHost', options, HOST_OPTIONS, 'workspace')
-  return (await assembleHost(withProfile(options), options.trust)).host
+  const store = await givenStore(options)
+  try {
+    return (await assembleHost({ ...withProfile(options), store }, options.trust)).host
+  } catch (error) {
+    if (store !== options.store) await store.close()
+    throw error
+  }
 }
+
+/** The store is open. Without one, nothing outlives the host. */
+export type AssemblyOptions = Omit<CreateHostOptions, 'store'> & { readonly store?: Store }
 
 /** A host and the folder that it has opened. */
 export interface AssembledHost {
@@ -145,7 +160,7 @@ export interface Assembly {
  * has completed the options.
  */
 export async function assembleHost(
-  options: CreateHostOptions, firstTrust: TrustChoice | undefined,
+  options: AssemblyOptions, firstTrust: TrustChoice | undefined,
   { startsEager = true, clock = systemClock, roles = () => [], ...ofSandbox }: Assembly = {},
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
@@ -249,24 +264,6 @@ async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> 
   return typeof workspace !== 'string'
     ? filter
     : { ...filter, workspace: await canonicalFolder(workspace).catch(() => resolve(workspace)) }
-}
-
-/** The same timeout as for other store operations. */
-const CLOSE_TIMEOUT_MS = 30_000
-
-/**
- * Closes the store with a timeout, so that a faulty store cannot block `host.close()`. Call `flush()` first to learn
- * whether everything was stored. Never rejects.
- */
-export function closeStore(store: Pick<Store, 'close'>, clock: Clock = systemClock): Promise<void> {
-  return new Promise((done) => {
-    const stopWaiting = clock.after(CLOSE_TIMEOUT_MS, done)
-    const closing = (async () => store.close())()
-    closing.catch(() => undefined).then(() => {
-      stopWaiting()
-      done()
-    })
-  })
 }
 
 /** Creates a span for every call if OpenTelemetry is set up in this process. Returns a disposer. */

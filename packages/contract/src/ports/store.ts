@@ -58,6 +58,26 @@ export interface AuditSpan {
   readonly link: string
 }
 
+/** The audit of one host, if several keep theirs in one store. */
+export interface AuditChain {
+  /** Of the host. Unique in the store. */
+  readonly name: string
+  records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
+  auditSpan(): Promise<AuditSpan>
+  /** As `archive` of the store. */
+  archive(last: number, link: string, by: string): Promise<number>
+}
+
+/** Records of an audit that were written together, as a store keeps them. */
+export interface AdoptedRecords {
+  /** Of the first. */
+  readonly position: number
+  readonly count: number
+  /** The text that the link is a digest of. */
+  readonly record: string
+  readonly link: string
+}
+
 /** The host's storage. A resolved write is as durable as the store. Every method rejects with StoreUnavailable. */
 export interface Store {
   /** Set if nothing survives the process, so records for the next process need not be written. */
@@ -100,5 +120,15 @@ export interface Store {
   readonly changes?: ChangeStore
   records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
   auditSpan(): Promise<AuditSpan>
+  /** The audits of all hosts on the store, ordered by name. Absent: there is one, which `records` reads. */
+  chains?(): Promise<readonly AuditChain[]>
+  /**
+   * Continues the audit `name` with records of another store, as they are. An empty audit starts after `start`, which is
+   * the last record that was archived. Rejects with StoreUnavailable unless each row continues the chain; then nothing
+   * is added.
+   */
+  adopt?(
+    name: string, start: { readonly position: number; readonly link: string }, rows: readonly AdoptedRecords[],
+  ): Promise<void>
   close(): Promise<void>
 }

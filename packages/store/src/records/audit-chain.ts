@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { AdoptedRecords } from '@bulkhead/contract'
 
 // The audit thread loads this file. It imports only types and built-in modules, so that the thread starts quickly.
 
@@ -26,7 +27,8 @@ export interface AuditDraft {
   readonly count: number
 }
 
-function withDigests({ text, digested }: AuditDraft): string {
+/** The text of a draft with its digests. */
+export function finishedText({ text, digested }: AuditDraft): string {
   if (digested.length === 0) return text
   const [head = '', ...parts] = text.split(DIGEST_PLACEHOLDER)
   return parts.reduce((finished, part, index) => finished + hash('sha256', digested[index] ?? '') + part, head)
@@ -80,11 +82,17 @@ export class AuditEnd {
   add(draft: AuditDraft): ChainPosition {
     const end = this.read()
     const first = end.position + 1
-    const text = withDigests(draft)
+    const text = finishedText(draft)
     const last = { position: end.position + draft.count, link: linkOf(end.link, first, text) }
     this.#insert.run(first, text, last.link)
     this.#point.move(last)
     return last
+  }
+
+  /** Adds rows as they are. Contract: they continue the chain up to `end`. */
+  addAll(rows: readonly AdoptedRecords[], end: ChainPosition): void {
+    for (const { position, record, link } of rows) this.#insert.run(position, record, link)
+    this.#point.move(end)
   }
 }
 

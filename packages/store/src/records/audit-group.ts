@@ -1,9 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { AuditEntry, AuditForm, AuditGroup, AuditRow } from '@bulkhead/contract'
+import type { AdoptedRecords, AuditEntry, AuditForm, AuditGroup, AuditRow } from '@bulkhead/contract'
 import { auditRecord } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
-import { type AuditDraft, type ChainPosition, DIGEST_PLACEHOLDER, RECORD_SEPARATOR } from './audit-chain.ts'
-import { checkLength, damagedRecord, readRecord, writeRecord } from './stored-record.ts'
+import { type AuditDraft, type ChainPosition, DIGEST_PLACEHOLDER, linkOf, RECORD_SEPARATOR } from './audit-chain.ts'
+import { checkLength, damagedRecord, readRecord, storeError, writeRecord } from './stored-record.ts'
 
 /** Starts the line of forms. No record starts with it. */
 const FORMS = '\t'
@@ -67,6 +67,25 @@ const isForm = (value: Json | undefined): value is AuditForm & Json =>
   isJsonObject(value) && isJsonObject(value['same'])
   && Array.isArray(value['own']) && value['own'].every((name) => typeof name === 'string')
 
+/** A row of the audit: one record, or records that were written together, at the position of the first. */
+export interface AuditRecords {
+  readonly position: number
+  readonly record: string
+  readonly link: string
+}
+
+/** The records of a row from a position on, and at most so many. */
+export function entriesOf({ position: first, record: text, link }: AuditRecords, from: number, limit: number) {
+  const group = readGroup(text, first)
+  const entries: AuditEntry[] = []
+  for (let index = Math.max(0, from - first); index < group.size && entries.length < limit; index++) {
+    const entry = { position: first + index, record: group.recordAt(index) }
+    entries.push(index < group.size - 1 ? { ...entry, link: null }
+      : { ...entry, link, ...(group.formed ? { text } : {}) })
+  }
+  return entries
+}
+
 /** Reads audit rows. A row holds one record or a group of records that were written together. */
 export class AuditPages {
   readonly #rows: StatementSync
@@ -81,15 +100,9 @@ export class AuditPages {
   read(from: number, limit: number): readonly AuditEntry[] {
     const entries: AuditEntry[] = []
     for (const row of this.#rows.iterate(from, from)) {
-      const first = Number(row['position'])
-      const text = String(row['record'])
-      const group = readGroup(text, first)
-      for (let index = Math.max(0, from - first); index < group.size; index++) {
-        if (entries.length >= limit) return entries
-        const entry = { position: first + index, record: group.recordAt(index) }
-        if (index < group.size - 1) entries.push({ ...entry, link: null })
-        else entries.push({ ...entry, link: String(row['link']), ...(group.formed ? { text } : {}) })
-      }
+      const stored = { position: Number(row['position']), record: String(row['record']), link: String(row['link']) }
+      entries.push(...entriesOf(stored, from, limit - entries.length))
+      if (entries.length >= limit) return entries
     }
     return entries
   }
@@ -104,3 +117,13 @@ export const archiveRecord = (first: number, { position: last, link }: ChainPosi
 /** Whether the record documents that all records up to `last` were archived. */
 export const documentsArchive = (record: Json, { position, link }: ChainPosition): boolean =>
   isJsonObject(record) && record['type'] === TYPE && record['last'] === position && record['link'] === link
+
+/** The end of a chain after rows of another store. Throws StoreUnavailable unless each continues it. */
+export function adoptedEnd(end: ChainPosition, rows: readonly AdoptedRecords[]): ChainPosition {
+  return rows.reduce(({ position: last, link: before }, { position, count, record, link }) => {
+    if (position !== last + 1 || linkOf(before, position, record) !== link) {
+      throw storeError('refused-value', `Record ${position} does not continue the audit, which ends at ${last}. Nothing was added.`)
+    }
+    return { position: position + count - 1, link }
+  }, end)
+}

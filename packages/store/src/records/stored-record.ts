@@ -16,6 +16,10 @@ export type StoreFaultReason =
   | 'full'
   | 'busy'
   | 'disk'
+  | 'unreachable'
+  | 'denied'
+  | 'timeout'
+  | 'server'
   | 'seat-lost'
 
 export interface StoreErrorDetails {

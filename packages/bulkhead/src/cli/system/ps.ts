@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Freeze, JoinedHost, ShownRow } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-import { storeFile } from '../../facade/folders.ts'
 import { type Command } from '../command.ts'
-import { HOME_OPTIONS, withStore } from '../host-options.ts'
+import { HOME_OPTIONS, storeHere, withStore } from '../host-options.ts'
 import { printJson, table } from '../output.ts'
 import { frozenText, workOf } from './freeze.ts'
 
@@ -23,7 +22,9 @@ left calls, which the next host settles.`,
     { command: 'bulkhead ps --json', text: 'the same for scripts, with whole ids' },
   ],
   async run({ values: { home, json } }) {
-    const found = existsSync(storeFile(home)) ? await withStore(home, 'store', look) : NOTHING
+    const chosen = await storeHere(home)
+    const isThere = chosen.kind === 'postgres' || existsSync(chosen.file)
+    const found = isThere ? await withStore(home, 'store', look) : NOTHING
     const differing = differingFolders(found.hosts)
     if (json) printJson({ frozen: found.freeze ?? null, hosts: found.hosts, differing })
     else {

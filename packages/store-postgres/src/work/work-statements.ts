@@ -1,0 +1,145 @@
+import { statement } from '../connection/database.ts'
+
+/** A host whose heartbeat is older than this is gone, for all hosts alike: the server compares its own clock. */
+export const GONE_MS = 15_000
+
+const LATE = (heartbeat: string): string => `(${heartbeat}.at < clock_timestamp() - interval '${GONE_MS} milliseconds')`
+const ENDED = (seat: string): string => `(${seat}.ended IS NOT NULL OR ${seat}.taken_by IS NOT NULL)`
+const GONE = (seat: string, heartbeat: string): string => `(${ENDED(seat)} OR ${LATE(heartbeat)})`
+
+/** Only for this transaction. What others act on is never less durable than the server was told to make it. */
+const DURABILITY = (isDurable: string): string => `
+  SELECT set_config('synchronous_commit', CASE WHEN NOT ${isDurable} THEN 'off'
+    WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`
+
+const CALLS = `
+  SELECT * FROM unnest($3::bigint[], $4::text[], $5::text[]) AS one (number, call, begun)`
+
+/**
+ * Starts calls of one host. The shared locks are what a freeze, a change of approvals and a take-over wait for, and what
+ * waits for them: a row that was changed meanwhile is read again before it is judged.
+ */
+export const START = statement('call_start', `
+  WITH durability AS (${DURABILITY('$2::boolean')}),
+  held AS MATERIALIZED (
+    SELECT seat.id FROM @.seat AS seat JOIN @.heartbeat AS beat ON beat.seat = seat.id
+    WHERE seat.id = $1 AND NOT ${ENDED('seat')}
+      AND beat.at > clock_timestamp() - interval '${GONE_MS} milliseconds' FOR SHARE OF seat
+  ), state AS MATERIALIZED (SELECT revision, number, frozen FROM @.gate FOR SHARE),
+  wanted AS (
+    SELECT * FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[]) AS one (number, call, begun, revision)
+  ), started AS (
+    INSERT INTO @.open_call (seat, number, call, begun)
+    SELECT held.id, wanted.number, wanted.call, wanted.begun FROM wanted, state, held, durability
+    WHERE state.frozen IS NULL AND (wanted.revision IS NULL OR wanted.revision = state.revision)
+    ON CONFLICT (seat, number) DO UPDATE SET call = excluded.call, begun = excluded.begun RETURNING number
+  )
+  SELECT state.frozen, EXISTS (SELECT FROM held) AS held,
+    EXISTS (SELECT FROM @.seat AS seat WHERE seat.id = $1 AND NOT ${ENDED('seat')}) AS stands,
+    ARRAY(SELECT number::text FROM started) AS started
+  FROM state`)
+
+/** Writes what calls have begun. */
+export const NOTE = statement('call_note', `
+  WITH durability AS (${DURABILITY('$2::boolean')}),
+  held AS MATERIALIZED (SELECT seat.id FROM @.seat AS seat WHERE seat.id = $1 AND NOT ${ENDED('seat')} FOR SHARE),
+  noted AS (
+    INSERT INTO @.open_call (seat, number, call, begun)
+    SELECT held.id, wanted.number, wanted.call, wanted.begun FROM (${CALLS}) AS wanted, held, durability
+    ON CONFLICT (seat, number) DO UPDATE SET call = excluded.call, begun = excluded.begun
+  )
+  SELECT EXISTS (SELECT FROM held) AS held`)
+
+/** Writes calls that wait. What a start has written meanwhile is newer. */
+export const SAVE = statement('call_save', `
+  WITH durability AS (${DURABILITY('$2::boolean')})
+  INSERT INTO @.open_call (seat, number, call, begun)
+  SELECT seat.id, wanted.number, wanted.call, wanted.begun
+  FROM (${CALLS}) AS wanted, @.seat AS seat, durability WHERE seat.id = $1 AND NOT ${ENDED('seat')}
+  ON CONFLICT DO NOTHING`)
+
+export const END = statement('call_end', 'DELETE FROM @.open_call WHERE seat = $1 AND number = ANY($2::bigint[])')
+
+const GATE_STATE = 'gate.revision, gate.number, gate.frozen'
+
+export const JOIN = statement('seat_join', `
+  WITH added AS (INSERT INTO @.seat (id, info) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id),
+  beating AS (INSERT INTO @.heartbeat (seat) SELECT id FROM added)
+  SELECT ${GATE_STATE}, EXISTS (SELECT FROM added) AS added FROM @.gate AS gate`)
+export const JOINED = statement('seat_joined', `
+  SELECT ${GATE_STATE}, true AS added FROM @.gate AS gate WHERE EXISTS (SELECT FROM @.seat WHERE id = $1 AND info = $2)`)
+
+export const BEAT = statement('seat_beat', `
+  WITH beaten AS (
+    UPDATE @.heartbeat AS beat SET at = clock_timestamp() FROM @.seat AS seat
+    WHERE seat.id = beat.seat AND seat.id = $1 AND NOT ${ENDED('seat')} RETURNING seat.id
+  )
+  SELECT ${GATE_STATE}, EXISTS (SELECT FROM beaten) AS held, EXISTS (
+    SELECT FROM @.seat AS other JOIN @.heartbeat AS beat ON beat.seat = other.id
+    WHERE other.id <> $1 AND other.taken_by IS DISTINCT FROM $1 AND ${GONE('other', 'beat')}) AS gone
+  FROM @.gate AS gate`)
+
+export const GATE = statement('gate_read', `SELECT ${GATE_STATE} FROM @.gate AS gate`)
+export const FREEZE = statement('gate_freeze', `
+  WITH done AS (UPDATE @.gate SET frozen = $1, number = number + 1 RETURNING number)
+  SELECT number, pg_notify($2, 'gate') FROM done`)
+export const THAW = statement('gate_thaw', `
+  WITH before AS (SELECT frozen FROM @.gate WHERE frozen IS NOT NULL FOR UPDATE),
+  done AS (UPDATE @.gate SET frozen = NULL, number = number + 1 FROM before RETURNING before.frozen)
+  SELECT frozen, pg_notify($1, 'gate') FROM done`)
+
+export const DESCRIBE = statement('seat_describe', 'UPDATE @.seat SET info = $2 WHERE id = $1')
+export const SHOW = statement('seat_show', `
+  WITH hidden AS (
+    DELETE FROM @.shown AS old USING unnest($2::text[], $3::text[], $4::text[]) AS one (kind, id, value)
+    WHERE old.seat = $1 AND old.kind = one.kind AND old.id = one.id AND one.value IS NULL
+  )
+  INSERT INTO @.shown (seat, kind, id, value)
+  SELECT seat.id, one.kind, one.id, one.value
+  FROM unnest($2::text[], $3::text[], $4::text[]) AS one (kind, id, value), @.seat AS seat
+  WHERE one.value IS NOT NULL AND seat.id = $1
+  ON CONFLICT (seat, kind, id) DO UPDATE SET value = excluded.value`)
+
+/** The host that asks acts on the answer, so a late one is gone from then on, also if it comes back. */
+export const IS_GONE = statement('seat_gone', `
+  WITH marked AS (
+    UPDATE @.seat AS seat SET ended = clock_timestamp() FROM @.heartbeat AS beat
+    WHERE beat.seat = seat.id AND seat.id = $1 AND NOT ${ENDED('seat')} AND $2::boolean AND ${LATE('beat')}
+    RETURNING seat.id
+  )
+  SELECT EXISTS (SELECT FROM marked)
+    OR NOT EXISTS (SELECT FROM @.seat AS seat WHERE seat.id = $1 AND NOT ${ENDED('seat')}) AS gone`)
+
+/** The claim of a host that is gone itself is void. */
+export const CLAIM = statement('seat_claim', `
+  WITH free AS (
+    SELECT seat.id FROM @.seat AS seat JOIN @.heartbeat AS beat ON beat.seat = seat.id
+    WHERE seat.id = $1 AND (${ENDED('seat')} OR ($3::boolean AND ${LATE('beat')})) AND (
+      seat.taken_by IS NULL OR seat.taken_by = $2 OR NOT EXISTS (
+        SELECT FROM @.seat AS other JOIN @.heartbeat AS pulse ON pulse.seat = other.id
+        WHERE other.id = seat.taken_by AND NOT ${GONE('other', 'pulse')}))
+    FOR UPDATE OF seat
+  )
+  UPDATE @.seat AS seat SET taken_by = $2, ended = coalesce(seat.ended, clock_timestamp())
+  FROM free WHERE seat.id = free.id RETURNING seat.id`)
+export const CALLS_OF = statement('seat_calls', 'SELECT call, begun FROM @.open_call WHERE seat = $1 ORDER BY number')
+export const DISCARD = statement('seat_discard', `
+  WITH calls AS (DELETE FROM @.open_call WHERE seat = $1) DELETE FROM @.seat WHERE id = $1`)
+/** A host that leaves no call leaves nothing. */
+export const LEAVE = statement('seat_leave', `
+  WITH left_behind AS (
+    UPDATE @.seat SET ended = clock_timestamp()
+    WHERE id = $1 AND EXISTS (SELECT FROM @.open_call WHERE open_call.seat = $1)
+  )
+  DELETE FROM @.seat WHERE id = $1 AND NOT EXISTS (SELECT FROM @.open_call WHERE open_call.seat = $1)`)
+
+export const HOSTS = statement('seat_list', `
+  SELECT seat.id, seat.info, (extract(epoch FROM seat.since) * 1000)::bigint AS since,
+    greatest(0, extract(epoch FROM clock_timestamp() - beat.at) * 1000)::bigint AS silent,
+    ${GONE('seat', 'beat')} AS gone, gate.frozen IS NOT NULL AS frozen,
+    coalesce((SELECT json_agg(json_build_array(call, begun) ORDER BY number) FROM @.open_call
+      WHERE open_call.seat = seat.id), '[]') AS calls,
+    coalesce((SELECT json_agg(json_build_array(kind, id, value) ORDER BY id COLLATE "C") FROM @.shown
+      WHERE shown.seat = seat.id), '[]') AS shown
+  FROM @.seat AS seat JOIN @.heartbeat AS beat ON beat.seat = seat.id CROSS JOIN @.gate AS gate
+  ORDER BY seat.since, seat.id`)

@@ -1,0 +1,164 @@
+// Runs one PostgreSQL for the process that started it, and removes every trace when that process has ended, however it
+// did: then the input of this one ends. It writes a line of JSON when the server is ready, and one for each command.
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { findPostgres, preparePrograms } from './binaries.ts'
+
+/** PostgreSQL refuses root. Nothing else of this machine runs as this user, and there need not be one of that name. */
+const UNUSED_ID = 54_321
+/** `initdb` asks for the name of its user. */
+const NAMED_ID = 65_534
+const isRoot = process.getuid?.() === 0
+const as = (id: number) => isRoot ? { uid: id, gid: id } : {}
+
+const SETTINGS = {
+  listen_addresses: '127.0.0.1', max_connections: '200', shared_buffers: '32MB', max_wal_size: '256MB',
+  // The operating system keeps what was written when the server is killed. No test cuts the power.
+  fsync: 'off', full_page_writes: 'off', autovacuum: 'off', logging_collector: 'off', log_min_messages: 'fatal',
+}
+
+const { password, settings, files } = JSON.parse(process.argv[2]!) as {
+  readonly password: string
+  readonly settings: Readonly<Record<string, string>>
+  /** Written to the folder of the data before the start. */
+  readonly files: Readonly<Record<string, string>>
+}
+const folder = mkdtempSync(join(tmpdir(), 'bulkhead-postgres-'))
+const data = join(folder, 'data')
+let server: ChildProcess | undefined
+let port = 0
+
+// The process that started this one ends it, also if somebody interrupts a whole group of processes.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+process.stdout.on('error', () => undefined)
+process.on('exit', () => {
+  signalAll('SIGKILL')
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+})
+
+function makeCluster(programs: string): void {
+  mkdirSync(data, { mode: 0o700 })
+  const passwordFile = join(folder, 'password')
+  writeFileSync(passwordFile, password)
+  if (isRoot) for (const path of [data, passwordFile]) chownSync(path, NAMED_ID, NAMED_ID)
+  const { status, stderr, stdout } = spawnSync(join(programs, 'initdb'), [
+    '-D', data, '-U', 'postgres', '--pwfile', passwordFile, '--auth', 'scram-sha-256', '--encoding', 'UTF8',
+    '--locale', 'C', '--no-sync', '--no-instructions',
+  ], { ...as(NAMED_ID), cwd: folder, env: {}, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`initdb failed: ${stdout}${stderr}`)
+  rmSync(passwordFile)
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(data, name), text, { mode: 0o600 })
+  if (isRoot) {
+    const { status: owned } = spawnSync('chown', ['-R', `${UNUSED_ID}:${UNUSED_ID}`, data, folder])
+    if (owned !== 0) throw new Error(`chown failed for ${data}`)
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port: found } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return found
+}
+
+async function start(programs: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    port ||= await freePort()
+    const all = { ...SETTINGS, unix_socket_directories: folder, port: String(port), ...settings }
+    const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const started = spawn(join(programs, 'postgres'), ['-D', data, ...options], {
+      ...as(UNUSED_ID), cwd: folder, env: {}, stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    server = started
+    let said = ''
+    started.stderr!.setEncoding('utf8').on('data', (text: string) => { said = (said + text).slice(-4_000) })
+    if (await isReady(started)) return
+    // Another process may have taken the port meanwhile.
+    if (attempt === 5) throw new Error(`PostgreSQL did not start: ${said}`)
+    port = 0
+  }
+}
+
+/** The last line of its file says whether it accepts connections. */
+async function isReady(started: ChildProcess): Promise<boolean> {
+  while (started.exitCode === null && started.signalCode === null) {
+    try {
+      const lines = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
+      if (Number(lines[0]) === started.pid && lines[7]?.startsWith('ready')) return true
+    } catch {
+      // Not written yet.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  return false
+}
+
+/** Each with its parent. */
+function processes(): readonly (readonly [pid: number, parent: number])[] {
+  if (process.platform !== 'linux') {
+    const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    return stdout.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number) as [number, number])
+  }
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
+    try {
+      return [[Number(pid), Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1])] as const]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** To the server and the process of each connection: a stopped one would stay when the server is killed. */
+function signalAll(signal: NodeJS.Signals): void {
+  if (server?.pid === undefined || server.exitCode !== null || server.signalCode !== null) return
+  const children = processes().flatMap(([pid, parent]) => parent === server?.pid ? [pid] : [])
+  server.kill(signal)
+  for (const pid of children) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It has ended.
+    }
+  }
+}
+
+async function stop(): Promise<void> {
+  if (!server || server.exitCode !== null || server.signalCode !== null) return
+  const ended = once(server, 'exit')
+  server.kill('SIGINT')
+  await ended
+}
+
+const COMMANDS: Readonly<Record<string, (programs: string) => unknown>> = {
+  stop, pause: () => signalAll('SIGSTOP'), resume: () => signalAll('SIGCONT'),
+  kill: () => signalAll('SIGKILL'),
+  async restart(programs) {
+    await stop()
+    await start(programs)
+  },
+}
+
+const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`)
+
+try {
+  chmodSync(folder, 0o755)
+  const programs = preparePrograms(findPostgres()!, folder)
+  makeCluster(programs)
+  await start(programs)
+  say({ port, folder, pid: server!.pid })
+  for await (const command of createInterface({ input: process.stdin })) {
+    await COMMANDS[command]?.(programs)
+    say({ pid: server!.pid })
+  }
+  process.exit()
+} catch (error) {
+  say({ error: String(error) })
+  process.exit(1)
+}
