@@ -18,9 +18,10 @@ import type { LoopLag } from './records/loop-lag.ts'
 import type { ToolMetrics } from './records/metrics.ts'
 import type { Sidecar } from './records/timeouts.ts'
 import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
+import type { ResumeOptions } from './sessions/resumption.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
 import type { WallReport } from './sessions/wall-report.ts'
-import type { Place } from './sessions/workspace.ts'
+import type { Place } from './sessions/place.ts'
 
 export interface HostOptions extends Place {
   readonly store: Store
@@ -53,6 +54,8 @@ export interface HostOptions extends Place {
   readonly drainMs?: number
   /** Whether extensions with eager activation start with the host. Default: true. */
   readonly startsEager?: boolean
+  /** For how many days a session can be resumed after its last change, if the store outlives the host. Default: 7. */
+  readonly sessionDays?: number
 }
 
 export interface Host {
@@ -106,6 +109,13 @@ export interface Host {
    * ProjectPathInvalid or InputInvalid for invalid options.
    */
   openSession(options?: SessionOptions): Promise<Session>
+  /**
+   * Continues a session of this workspace whose host has closed or died, with its approvals, used budget, plan, to-do
+   * list, undo, ids of calls and what extensions keep for it. It has the options that it was opened with, under today's
+   * rules. Rejects with NotFound, also for a session of another principal, SessionActiveElsewhere while a host that runs
+   * has it, and as `openSession` does.
+   */
+  resumeSession(id: string, options?: ResumeOptions): Promise<Session>
   /** The tools of an open session, without those of which every call is denied. Empty for an unknown id. */
   callableTools(sessionId: string): readonly ToolDefinition[]
   /**

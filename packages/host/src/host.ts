@@ -18,6 +18,7 @@ import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
 import { BUDGET_FORM, Workflows, type BudgetLimits } from './model/budget.ts'
 import { readAgents } from './sessions/agents.ts'
+import type { ResumeOptions } from './sessions/resumption.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
 import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
 import type { StopReport } from './extensions/reload/retirement.ts'
@@ -27,9 +28,11 @@ import { CallJournal } from './records/call-journal.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
 import { sidecarWithTimeout, StoreWithTimeout } from './records/timeouts.ts'
 import type { WallReport } from './sessions/wall-report.ts'
-import { Workspace, type Place, type WorkspaceSources } from './sessions/workspace.ts'
+import type { Place } from './sessions/place.ts'
+import { Workspace, type WorkspaceSources } from './sessions/workspace.ts'
 
 const DRAIN_MS = 5_000
+const SESSION_DAYS = 7
 
 const OPTIONS: OptionForms<HostOptions> = {
   report: forms.object, workspace: forms.text, sandbox: forms.having('open'), source: forms.having('load'),
@@ -40,7 +43,7 @@ const OPTIONS: OptionForms<HostOptions> = {
   readStart: forms.method, ignored: forms.method, countFiles: forms.method,
   findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
   hooks: forms.either(HOOKS_FORM, forms.list(HOOKS_FORM)), drainMs: forms.from(0), startsEager: forms.flag,
-  agents: forms.list(forms.object), roles: forms.method, agentsRequire: forms.oneOf('narrows', 'adds'),
+  agents: forms.list(forms.object), roles: forms.method, agentsRequire: forms.oneOf('narrows', 'adds'), sessionDays: forms.above(0),
 }
 
 /** Creates a host. Throws ConfigInvalid for invalid options. */
@@ -64,7 +67,7 @@ class ToolHost implements Host {
 
   constructor(options: HostOptions) {
     const { userData, env, smokeCheck, interactor, clock = systemClock } = options
-    const { drainMs = DRAIN_MS, startsEager = true, agents = [], roles = () => [], agentsRequire = 'narrows' } = options
+    const { drainMs = DRAIN_MS, startsEager = true, agents = [], roles = () => [], agentsRequire = 'narrows', sessionDays = SESSION_DAYS } = options
     const store = new StoreWithTimeout(options.store, clock)
     const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
     const {
@@ -75,7 +78,7 @@ class ToolHost implements Host {
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
-      agents: readAgents(agents), roles, agentsRequire, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
+      agents: readAgents(agents), roles, agentsRequire, sessionDays, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
@@ -182,6 +185,11 @@ class ToolHost implements Host {
     return workspace.openSession(options, () => this.#unloadIfEmpty(workspace))
   }
 
+  async resumeSession(id: string, options: ResumeOptions = {}): Promise<Session> {
+    const workspace = await this.#readyWorkspace()
+    return workspace.resumeSession(id, options, () => this.#unloadIfEmpty(workspace))
+  }
+
   callableTools(sessionId: string): readonly ToolDefinition[] {
     return this.#workspaces.flatMap((workspace) => workspace.callableTools(sessionId))
   }
@@ -247,9 +255,7 @@ class ToolHost implements Host {
     }
   }
 
-  #refuseClosed(): void {
-    if (this.#closing) throw closed()
-  }
+  #refuseClosed(): void { if (this.#closing) throw closed() }
 
   /** Retires what a change made obsolete, once it is no longer in use. */
   async #change(change: (workspace: Workspace) => Parameters<Workspace['retirement']['retire']>[0]): Promise<void> {
@@ -277,7 +283,7 @@ class ToolHost implements Host {
     await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))
     const cancelledCalls = sessions.reduce((sum, session) => sum + session.openCalls, 0)
     for (const { parts } of sessions) parts.cancel.cancel(closed())
-    await Promise.all(sessions.map((session) => session.close()))
+    await Promise.all(sessions.map(({ parts }) => parts.leave()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
     // A caller that must know whether everything was saved has flushed; a loss was reported as SuppressedError.
     await this.flush().catch(() => undefined)

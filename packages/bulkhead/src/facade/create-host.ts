@@ -57,6 +57,8 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly agents?: readonly AgentInput[]
   /** Hooks of every session, before those of the session itself. */
   readonly hooks?: Hooks | readonly Hooks[]
+  /** For how many days a session can be resumed after its last change, if the store outlives the host. Default: 7. */
+  readonly sessionDays?: number
 }
 
 /** A host with its layers, servers and bundled tools. */
@@ -102,7 +104,7 @@ export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   watch: forms.either(forms.flag, forms.method), config: forms.object,
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
   discover: forms.oneOf('first-session', 'when-asked'), agents: forms.list(forms.object),
-  hooks: forms.either(forms.object, forms.list(forms.object)),
+  hooks: forms.either(forms.object, forms.list(forms.object)), sessionDays: forms.above(0),
 }
 
 const SWITCHED = { trust: HOST_OPTIONS.trust }
@@ -176,6 +178,7 @@ export async function assembleHost(
     ...(options.interactor ? { interactor: options.interactor } : {}),
     ...(options.agents ? { agents: options.agents } : {}),
     ...(options.hooks ? { hooks: options.hooks } : {}),
+    ...(options.sessionDays === undefined ? {} : { sessionDays: options.sessionDays }),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
     ...(agentsRequire && { agentsRequire }),
   })
@@ -207,6 +210,10 @@ export async function assembleHost(
     },
     register: (tools) => own.register(tools),
     unregister: (name, layer) => own.unregister(name, layer),
+    async resumeSession(id, resumed) {
+      if (options.discover !== 'when-asked') await places.servers.discover()
+      return host.resumeSession(id, resumed)
+    },
     async openSession(session = {}) {
       const workspace: unknown = session?.workspace
       if (options.discover !== 'when-asked') await places.servers.discover()

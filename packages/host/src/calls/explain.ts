@@ -14,7 +14,7 @@ import {
 import { laterRules, type LaterRule } from '../policy/use-rules.ts'
 import { headless, isOfAgent, isOfGrant, type DecisionStage, type Verdict } from '../policy/model/verdict.ts'
 import { questionOf } from './approval-request.ts'
-import { decide, evaluateCall } from './decide.ts'
+import { decide, evaluateCall, refreshBudget } from './decide.ts'
 import { programTools, type ProgramTool } from './explain-program.ts'
 import { check, take } from './pipeline.ts'
 import { propose, type Proposal } from './receive.ts'
@@ -73,7 +73,9 @@ export interface Explanation {
 export async function explainCall(proposal: Proposal, host: HostContext): Promise<Explanation> {
   const run = new CallRun<StageRecord>(propose(proposal, host.clock))
   try {
-    return await explainDecision(decide(await evaluateCall(check(run, take(run)), run.attempts, host), host), host)
+    const evaluated = await evaluateCall(check(run, take(run)), run.attempts, host)
+    await refreshBudget(evaluated)
+    return await explainDecision(decide(evaluated, host), host)
   } catch (thrown) {
     return explainRefusal(run.reached, BulkheadError.from(thrown))
   } finally {
