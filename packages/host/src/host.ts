@@ -32,15 +32,13 @@ import type { Place } from './sessions/place.ts'
 import { Workspace, type WorkspaceSources } from './sessions/workspace.ts'
 
 const DRAIN_MS = 5_000
-const SESSION_DAYS = 7
 
 const OPTIONS: OptionForms<HostOptions> = {
   report: forms.object, workspace: forms.text, sandbox: forms.having('open'), source: forms.having('load'),
   store: forms.having('read', 'write'), clock: forms.having('now'), userData: forms.text, env: forms.method,
   sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'),
-  smokeCheck: forms.method,
-  argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method,
-  readStart: forms.method, ignored: forms.method, countFiles: forms.method,
+  smokeCheck: forms.method, argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text),
+  realPath: forms.method, readStart: forms.method, ignored: forms.method, countFiles: forms.method,
   findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
   hooks: forms.either(HOOKS_FORM, forms.list(HOOKS_FORM)), drainMs: forms.from(0), startsEager: forms.flag,
   agents: forms.list(forms.object), roles: forms.method, agentsRequire: forms.oneOf('narrows', 'adds'), sessionDays: forms.above(0),
@@ -67,7 +65,7 @@ class ToolHost implements Host {
 
   constructor(options: HostOptions) {
     const { userData, env, smokeCheck, interactor, clock = systemClock } = options
-    const { drainMs = DRAIN_MS, startsEager = true, agents = [], roles = () => [], agentsRequire = 'narrows', sessionDays = SESSION_DAYS } = options
+    const { drainMs = DRAIN_MS, startsEager = true, agents = [], roles = () => [], agentsRequire = 'narrows' } = options
     const store = new StoreWithTimeout(options.store, clock)
     const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
     const {
@@ -78,7 +76,7 @@ class ToolHost implements Host {
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
-      agents: readAgents(agents), roles, agentsRequire, sessionDays, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
+      agents: readAgents(agents), roles, agentsRequire, sessionDays: options.sessionDays, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
@@ -241,9 +239,7 @@ class ToolHost implements Host {
     }
   }
 
-  get #registry() {
-    return this.#workspace.context.registry
-  }
+  get #registry() { return this.#workspace.context.registry }
 
   /** Resolves with the current workspace when it is ready. */
   async #readyWorkspace(): Promise<Workspace> {
@@ -283,7 +279,7 @@ class ToolHost implements Host {
     await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))
     const cancelledCalls = sessions.reduce((sum, session) => sum + session.openCalls, 0)
     for (const { parts } of sessions) parts.cancel.cancel(closed())
-    await Promise.all(sessions.map(({ parts }) => parts.leave()))
+    await Promise.all(sessions.map((session) => session.release()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
     // A caller that must know whether everything was saved has flushed; a loss was reported as SuppressedError.
     await this.flush().catch(() => undefined)

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { traceTools } from '@bulkhead/bridges/otel'
+import type { ReplicaRecords } from '@bulkhead/bridges/mcp'
 import {
   type AgentInput, BulkheadError, type CapabilityUse, type Clock, type Layer, type ProjectTrust, requireOptions, type Store,
 } from '@bulkhead/contract'
@@ -22,10 +22,11 @@ import {
 } from './open-place.ts'
 import { type ForeignTool, OwnTools, type Registrable } from './own-tools.ts'
 import { rememberWalls } from './remembered-walls.ts'
+import { replicaRecords } from './replica-records.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
 import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
-import { CORE_VERSION } from './version.ts'
+import { traceWherePresent } from './tracing.ts'
 
 export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, PlaceOptions {
   /** The folder that tools work on. It contains the project layer. */
@@ -93,6 +94,8 @@ export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switch
    */
   switchWorkspace(workspace: string, options?: Pick<CreateHostOptions, 'trust'>): Promise<SwitchReport>
   readonly mcp: McpBook
+  /** What servers share that serve this store over HTTP. Absent if the store ends with the host. */
+  readonly replicas?: ReplicaRecords
 }
 
 export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
@@ -160,6 +163,7 @@ export async function assembleHost(
   const closing = new AbortController()
   const projectFolder = options.projectFolder ?? PROJECT_FOLDER
   const store = options.store ?? createMemoryStore()
+  const owner = createProcessOwner()
   const surroundings = {
     variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
     signal: closing.signal, ...ofSandbox,
@@ -172,7 +176,7 @@ export async function assembleHost(
   const host = createHostCore({
     ...place, store, argumentsReaders, startsEager, clock, roles,
     sidecar: createSidecar((sessionId) => bundled.lentFiles(sessionId)),
-    owner: createProcessOwner(),
+    owner,
     userData: userFolder(home),
     env: lookUp,
     ...(options.interactor ? { interactor: options.interactor } : {}),
@@ -221,6 +225,7 @@ export async function assembleHost(
         typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session,
       )
     },
+    ...(store.forgets ? {} : { replicas: replicaRecords(store, owner) }),
     mcp: mcpBook(() => places.servers),
     async switchWorkspace(folder, chosen = {}) {
       requireOptions('switchWorkspace', chosen, SWITCHED)
@@ -274,27 +279,4 @@ export function closeStore(store: Pick<Store, 'close'>, clock: Clock = systemClo
       done()
     })
   })
-}
-
-/** Creates a span for every call if OpenTelemetry is set up in this process. Returns a disposer. */
-export async function traceWherePresent(host: Pick<Host, 'on'> & Partial<Pick<Host, 'tool'>>): Promise<() => void> {
-  if (!(REGISTERED in globalThis)) return () => undefined
-  const api = await import('@opentelemetry/api').catch(() => undefined)
-  if (api === undefined) return () => undefined
-  const nowhere = new api.ProxyTracerProvider()
-  // Without a provider the API creates no-op spans, which still cost time.
-  if (kindOf(api.trace.getTracerProvider()) === kindOf(nowhere)) return () => undefined
-  return traceTools(host, {
-    tracer: api.trace.getTracer('bulkhead', CORE_VERSION), within: (span) => api.trace.setSpan(api.ROOT_CONTEXT, span),
-    active: () => api.trace.getActiveSpan(),
-  })
-}
-
-/** The global that all copies of the API share. Absent if OpenTelemetry is not set up. */
-const REGISTERED = Symbol.for('opentelemetry.js.api.1')
-
-/** The class of the real provider behind the proxy. */
-function kindOf(provider: object): unknown {
-  const isProxy = 'getDelegate' in provider && typeof provider.getDelegate === 'function'
-  return (isProxy ? (provider as { getDelegate(): object }).getDelegate() : provider).constructor
 }

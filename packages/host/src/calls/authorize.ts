@@ -12,6 +12,7 @@ import { permitsIn, stageGrant } from '../policy/policies.ts'
 import { approve, deny, errorOf, headless, type Verdict } from '../policy/model/verdict.ts'
 import { questionOf } from './approval-request.ts'
 import { lossesOf } from './decide.ts'
+import { answerWhilePaused, pauseForApproval } from './paused-approval.ts'
 
 /** For a decision that needs no person. Throws the error of a deny. */
 export function requireAllowed(decided: DecidedCall, host: HostContext): AllowedCall {
@@ -78,8 +79,13 @@ async function answerOf(decided: DecidedCall, host: HostContext): Promise<Answer
     return { verdict }
   }
   approvals.noteExpired(call, analysis)
-  if (!interactions.canApprove) return unanswered(headless())
   const { offers, request, whole } = questionOf(decided, host)
+  if (permits.length === 0) {
+    const earlier = await answerWhilePaused(call, whole)
+    if (earlier) return { verdict: applyAnswer(earlier, call, offers, analysis) }
+    if (!interactions.canApprove) await pauseForApproval(call, whole)
+  }
+  if (!interactions.canApprove) return unanswered(headless())
   const resume = call.waiting?.pause()
   try {
     if (permits.length > 0) {
@@ -113,6 +119,7 @@ async function askForApproval(
     const answer = await call.session.interactions.approve(request, concurrent.signal, () => concurrent.answer())
     // Before the answer takes effect: an approval that it grants does not answer its own question.
     concurrent.dispose()
+    if (answer.unavailable || answer.late) await pauseForApproval(call, request)
     if (answer.unavailable) return unanswered(headless(answer.reason))
     // A no to this call holds, whatever was answered to another.
     return answer.decision === 'once' && concurrent.given ? concurrent.given

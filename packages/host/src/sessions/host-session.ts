@@ -41,6 +41,7 @@ export class HostSession implements Session {
   readonly codeMode: boolean
   readonly agent: AgentManifest | undefined
   readonly background = new BackgroundTasks()
+  readonly release = (): Promise<void> => this.#end(true)
   readonly #options: SessionOptions
   readonly #sources: SessionSources
   readonly #parent: HostSession | undefined
@@ -62,9 +63,7 @@ export class HostSession implements Session {
   #closing: Promise<void> | undefined
 
   /** Throws the errors of `openSession`. */
-  constructor(
-    options: SessionOptions & SubagentOptions, sources: SessionSources, parent?: HostSession, resumed?: Resumed,
-  ) {
+  constructor(options: SubagentOptions & SessionOptions, sources: SessionSources, parent?: HostSession, resumed?: Resumed) {
     checkOptions(options, sources.workspace, parent !== undefined)
     const { events } = sources.host
     const { signal, background = false } = options
@@ -83,10 +82,7 @@ export class HostSession implements Session {
     this.#hooks = new HookChain(parent ? parent.#hooks : sources.hooks, [options.hooks ?? []].flat())
     this.#kept = parent ? undefined : sources.keep?.({
       id: this.id, options, before: resumed, onLost: (reason) => this.#cancel.cancel(reason),
-      progress: () => ({
-        turns: this.#turns, memory: Object.fromEntries(this.#scope.memory),
-        approvals: this.#scope.approvals.stored() as unknown as readonly Json[],
-      }),
+      scope: () => this.#scope, turns: () => this.#turns,
     })
     this.#scope = openScope({
       id: this.id, options, agent, outer: parent && parent.#scope, hooks: this.#hooks, over: () => this.#cancel.signal,
@@ -146,7 +142,7 @@ export class HostSession implements Session {
 
   /** For the host: what embedders do not need, and a printed session does not show. */
   get parts() {
-    return { options: this.#options, scope: this.#scope, cancel: this.#cancel, leave: () => this.#end(true) }
+    return { options: this.#options, scope: this.#scope, cancel: this.#cancel }
   }
 
   addHooks(hooks: Hooks): () => void {

@@ -1,6 +1,8 @@
 import type { BulkheadError, Clock } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { EventBus } from '../records/events.ts'
 import type { SessionKeeper } from '../model/session-keeper.ts'
+import type { SessionScope } from '../policy/call-session.ts'
 import {
   activeElsewhere, type OpenedWith, type SessionProgress, type SessionRecord, type SessionRecords,
 } from '../records/session-records.ts'
@@ -17,7 +19,9 @@ export interface Resumed {
 export interface KeepRequest {
   readonly id: string
   readonly options: SessionOptions
-  readonly progress: () => Omit<SessionProgress, 'resumed'>
+  /** Its present state. */
+  readonly scope: () => Pick<SessionScope, 'memory' | 'approvals'>
+  readonly turns: () => number
   /** Set if it is resumed. */
   readonly before: Resumed | undefined
   /** Another host has the session now. */
@@ -114,19 +118,28 @@ export class KeptSession implements SessionKeeper {
   }
 
   async #write(): Promise<void> {
-    const { id, records, opened, progress, before, onLost } = this.#sources
+    const { id, records, opened, onLost } = this.#sources
     this.#stopTimer?.()
     this.#stopTimer = undefined
     const ids = this.#ids
     this.#ids = []
     try {
       this.#isStored = true
-      if (!await records.save(id, opened, { ...progress(), resumed: before?.record.resumed ?? 0 })) return onLost(activeElsewhere(id))
+      if (!await records.save(id, opened, this.#progress())) return onLost(activeElsewhere(id))
       await records.addIds(id, ids, this.#savedIds)
       this.#savedIds += ids.length
     } catch (thrown) {
       this.#ids = [...ids, ...this.#ids]
       throw thrown
+    }
+  }
+
+  #progress(): SessionProgress {
+    const { scope, turns, before } = this.#sources
+    const { memory, approvals } = scope()
+    return {
+      turns: turns(), resumed: before?.record.resumed ?? 0, memory: Object.fromEntries(memory),
+      approvals: approvals.stored() as unknown as readonly Json[],
     }
   }
 

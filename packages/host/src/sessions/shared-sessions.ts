@@ -13,8 +13,12 @@ export interface SharedSessionSources {
   readonly owner: Owner
   readonly clock: Clock
   readonly events: EventBus
-  readonly keptMs: number
+  /** For how many a session can be resumed after its last change. */
+  readonly days: number | undefined
 }
+
+const SESSION_DAYS = 7
+const DAY_MS = 24 * 60 * 60 * 1000
 
 /** What the hosts of a workspace share about sessions: those that can be resumed, and budgets. */
 export class SharedSessions {
@@ -24,7 +28,8 @@ export class SharedSessions {
   readonly #budgets: SharedBudgetSources
 
   constructor(sources: SharedSessionSources) {
-    const { store, workspace, owner, clock, events, keptMs } = sources
+    const { store, workspace, owner, clock, events, days = SESSION_DAYS } = sources
+    const keptMs = days * DAY_MS
     const records = this.#records = new SessionRecords({ store, workspace, owner, keptMs, now: () => clock.now() })
     this.#budgets = { store, workspace, owner, clock, events, isKept: (id) => records.isKept(id) }
     this.keep = ({ options, ...request }) => new KeptSession({

@@ -65,7 +65,7 @@ export interface WorkspaceSources {
   readonly agents: readonly AgentDescriptor[]
   readonly roles: () => Iterable<string>
   readonly agentsRequire: AgentsRequire
-  readonly sessionDays: number
+  readonly sessionDays: number | undefined
 }
 
 /**
@@ -112,7 +112,7 @@ export class Workspace {
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
     this.#shared = store.forgets ? undefined : new SharedSessions({
-      store, workspace, owner, clock, events, keptMs: sources.sessionDays * DAY_MS,
+      store, workspace, owner, clock, events, days: sources.sessionDays,
     })
     this.projectApprovals = new ProjectApprovals({ store, workspace, events, clock })
     const shared = { store, workspace, env, events, clock, sidecar, callTool: createNestedCaller(() => this.context) }
@@ -264,8 +264,6 @@ export class Workspace {
     return report
   }
 }
-
-const DAY_MS = 24 * 60 * 60 * 1000
 
 /** A missing wall has no location in a file. One setting decides about it. */
 const wallDiagnostic = ({ message, cure }: MissingWall): Diagnostic => ({

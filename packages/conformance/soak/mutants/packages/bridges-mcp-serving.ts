@@ -222,4 +222,19 @@ export const MCP_SERVING: readonly Mutant[] = [
     from: '  report(line: CallLog): void {\n    if (this.#hasEnded) return', to: '  report(line: CallLog): void {',
     test: 'packages/bridges/test/mcp/serving/call-reports.test.ts',
   },
+  {
+    what: 'A session is found by the token that opened it, in every replica',
+    file: 'packages/bridges/src/mcp/serving/replicas.ts', from: 'known.client !== bindingOf(client)', to: 'known.client === \'\'',
+    test: 'packages/bulkhead/test/replicas/mcp-replicas.test.ts',
+  },
+  {
+    what: 'A call that was sent to a replica that ended is not made again',
+    file: 'packages/bridges/src/mcp/serving/replicas.ts', from: 'if (!thrown.wasSent || isRepeatable(body)) return undefined',
+    to: 'return undefined', test: 'packages/bridges/test/mcp/serving/replicas.test.ts',
+  },
+  {
+    what: 'A forwarded request is not forwarded again', file: 'packages/bridges/src/mcp/serving/replicas.ts',
+    from: 'if (isForwarded(request)) throw', to: 'if (request === undefined) throw',
+    test: 'packages/bridges/test/mcp/serving/replicas.test.ts',
+  },
 ]

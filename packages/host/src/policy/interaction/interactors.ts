@@ -151,6 +151,10 @@ const MAX_NAME_CHARS = 200
 const decisions: ReadonlySet<unknown> = new Set(APPROVAL_ANSWERS)
 const coverings: ReadonlySet<unknown> = new Set(APPROVAL_COVERS)
 
+export function isApprovalAnswer(value: unknown): boolean {
+  return decisions.has(isJsonObject(value) ? value['decision'] : value)
+}
+
 /** An unknown answer is a no. */
 export function readApproval(value: unknown): ApprovalAnswer {
   const { decision = value, covers, reason, by } = isJsonObject(value) ? value : {}

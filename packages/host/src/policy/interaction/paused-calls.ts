@@ -1,11 +1,12 @@
 import { hash, randomUUID } from 'node:crypto'
-import { BulkheadError, type InteractionRequest, type Outcome, type Store } from '@bulkhead/contract'
+import { BulkheadError, type InteractionRequest, type Outcome, type Store, type StoredRecord } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { sessionFields, type NamedSession } from '../../model/event-fields.ts'
 import type { EventBus } from '../../records/events.ts'
 import type { Owner } from '../../records/owner.ts'
-import { readValue } from './interactors.ts'
+import { isApprovalAnswer, readValue } from './interactors.ts'
+import { approvalsIn, type AskedQuestion } from './question-log.ts'
 
 /** A call that waits for an answer, or has one and waits to continue. */
 export interface PausedCall {
@@ -100,8 +101,9 @@ export class PausedCalls {
     call: PausableCall, question: InteractionRequest, asked: readonly AskedQuestion[], memory?: Json,
   ): Promise<string> {
     const id = call.scope.resumption?.id ?? randomUUID()
+    const before = question.kind === 'Approve' ? [] : approvalsIn(call.scope.resumption?.asked ?? [])
     const record: PausedRecord = {
-      id, status: 'clarification_needed', ...sessionFields(call.session), question, asked,
+      id, status: 'clarification_needed', ...sessionFields(call.session), question, asked: [...before, ...asked],
       call: { id: call.id, name: call.name, arguments: call.proposed ?? call.args },
       identity: identityOf(call), pausedAt: new Date(this.#now()).toISOString(), ...(memory !== undefined && { memory }),
       key: call.idempotencyKey, ...(call.ownKey !== undefined && { ownKey: call.ownKey }),
@@ -112,6 +114,7 @@ export class PausedCalls {
 
   async list(): Promise<readonly PausedCall[]> {
     const records = await this.#store.list('paused', this.#prefix)
+    this.#purge(records)
     return records.flatMap(({ value }) => {
       const {
         identity: _identity, asked: _asked, claimedBy: _claimedBy, memory: _memory, key: _key, ownKey: _ownKey,
@@ -144,11 +147,19 @@ export class PausedCalls {
   }
 
   /**
-   * Ends a claim. A call that must run again can be claimed again; otherwise its record is removed. If that fails, it
-   * stays claimed as long as this host lives, so that it does not run twice. Rejects with StoreUnavailable.
+   * Ends a claim. A call that must run again can be claimed again. Of others it is kept that they were answered, so
+   * that a later answer is told so. If that fails, it stays claimed as long as this host lives, so that it does not run
+   * twice. Rejects with StoreUnavailable.
    */
   async release(id: string, mustGoOn: boolean): Promise<void> {
-    if (!mustGoOn) return this.forget(id)
+    if (!mustGoOn) {
+      await this.#store.update('paused', this.#prefix + id, (stored) => {
+        const { principal } = readRecord(stored) ?? {}
+        return stored && { endedAt: this.#now(), ...(principal !== undefined && { principal }) }
+      })
+      this.#claimed.delete(id)
+      return
+    }
     this.#claimed.delete(id)
     await this.#store.update('paused', this.#prefix + id, (stored) => {
       const { claimedBy, ...free } = readRecord(stored) ?? {}
@@ -158,6 +169,7 @@ export class PausedCalls {
 
   async #take({ id, answer, principal }: ResumedCall): Promise<PausedRecord> {
     const taken = await this.#store.update('paused', this.#prefix + id, (stored) => {
+      if (endOf(stored) !== undefined && principalIn(stored) === principal) throw alreadyAnswered(id)
       const record = readRecord(stored)
       if (!record || record.principal !== principal) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
       const { claimedBy } = record
@@ -168,7 +180,26 @@ export class PausedCalls {
     })
     return readRecord(taken)!
   }
+
+  /** Forgets the answered ones after a day. */
+  #purge(records: readonly StoredRecord[]): void {
+    for (const { key, value } of records) {
+      const end = endOf(value)
+      if (end !== undefined && this.#now() - end > KEPT_MS) this.#store.remove('paused', key).catch(() => undefined)
+    }
+  }
 }
+
+/** How long it is known that a question was answered. */
+const KEPT_MS = 24 * 60 * 60 * 1000
+
+/** When a call ended that is over. */
+function endOf(stored: Json | undefined): number | undefined {
+  const end = isJsonObject(stored) ? stored['endedAt'] : undefined
+  return typeof end === 'number' ? end : undefined
+}
+
+const principalIn = (stored: Json | undefined): Json | undefined => isJsonObject(stored) ? stored['principal'] : undefined
 
 function answered(record: PausedRecord, answer: Json | undefined): PausedRecord {
   const { id, question, status, asked } = record
@@ -185,6 +216,7 @@ export const identityOf = ({ tool }: Pick<PausableCall, 'tool'>): string => hash
 
 function checked(question: InteractionRequest, answer: Json | undefined): Json {
   try {
+    if (question.kind === 'Approve' && !isApprovalAnswer(answer)) throw new Error('The answer is not a decision about an approval.')
     return readValue(question, answer)
   } catch (thrown) {
     throw new BulkheadError('InputInvalid', messageOf(thrown), { cause: thrown, data: { path: '/answer' } })
@@ -204,45 +236,6 @@ const alreadyAnswered = (id: string) =>
   )
 const continuedElsewhere = (id: string) =>
   new BulkheadError('InteractionAlreadyAnswered', `Another host continues the paused call ${id}.`, { data: { id } })
-
-export interface AskedQuestion {
-  readonly question: InteractionRequest
-  /** Absent if it was declined, and for a password: passwords are never stored. */
-  readonly answer?: Json
-}
-
-/**
- * What one attempt of a call has asked people. A call that continues after a pause runs from its beginning, and gets
- * the answers from before as long as it asks the same questions in the same order.
- */
-export class QuestionLog {
-  readonly #before: readonly AskedQuestion[]
-  readonly #asked: AskedQuestion[] = []
-  #isReplay = true
-
-  constructor(before: readonly AskedQuestion[]) {
-    this.#before = before
-  }
-
-  get asked(): readonly AskedQuestion[] {
-    return this.#asked
-  }
-
-  /** The answer from before, or undefined if it must be asked. */
-  replay(question: InteractionRequest): Json | undefined {
-    const earlier = this.#before[this.#asked.length]
-    this.#isReplay &&= earlier !== undefined && textOf(earlier.question) === textOf(question)
-    if (!this.#isReplay || earlier?.answer === undefined) return undefined
-    this.#asked.push(earlier)
-    return earlier.answer
-  }
-
-  note(question: InteractionRequest, answer: Json | undefined): void {
-    this.#asked.push({ question, ...(answer === undefined || question.kind === 'Auth.Password' ? {} : { answer }) })
-  }
-}
-
-const textOf = (question: InteractionRequest): string => canonicalJson(question as unknown as Json)
 
 /**
  * Runs a paused call again. Settles when its claim is released or its record is removed. Rejects with NotFound,

@@ -37,7 +37,7 @@ describe('morphix: an unanswered question', () => {
     const { world, session } = await opened(store, asking([ask('Which ship?')]))
     expect(await session.resume(id, 'the Fram')).toMatchObject({ data: ['the Fram'], metadata: { call_id: 'q1' } })
     expect(await world.host.pausedCalls()).toEqual([])
-    await expect(session.resume(id, 'the Maud')).rejects.toMatchObject({ code: 'NotFound' })
+    await expect(session.resume(id, 'the Maud')).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
   })
 
   test('is stored with the original arguments: a watchdog changes them again, once', async () => {
