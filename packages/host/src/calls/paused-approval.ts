@@ -1,5 +1,5 @@
 import { BulkheadError, type ApprovalAnswer, type ApprovalRequest } from '@bulkhead/contract'
-import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import { canonicalJson, parseJson, type Json } from '@bulkhead/kit/json'
 import type { ValidatedCall } from '../policy/call.ts'
 import { readApproval } from '../policy/interaction/interactors.ts'
 import { identityOf } from '../policy/interaction/paused-calls.ts'
@@ -25,8 +25,14 @@ export async function answerWhilePaused(
 /** What the person decides on: not who is asked, in which session, and why. */
 function shownIn({ tool, origin, approvalKey, argumentsText, calledBy, diff, touches, mayTouch }: ApprovalRequest): string {
   return canonicalJson([
-    tool, origin, approvalKey, argumentsText, calledBy ?? null, diff ?? null, touches, mayTouch,
+    tool, origin, approvalKey, sorted(argumentsText), calledBy ?? null, diff ?? null, touches, mayTouch,
   ] as unknown as Json)
+}
+
+/** The store sorts the members of the arguments. */
+function sorted(argumentsText: string): string {
+  const parsed = parseJson(argumentsText)
+  return parsed.ok ? canonicalJson(parsed.value) : argumentsText
 }
 
 /** Stores the question, and throws the error that ends the call until it is answered. Nothing if calls do not pause. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { BulkheadError, Clock, Store } from '@bulkhead/contract'
+import type { BulkheadError, Store } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { faultOf, type BudgetFault, type BudgetLimits, type BudgetSource, type Reservation, type Usage } from '../model/budget.ts'
 import type { EventBus } from './events.ts'
@@ -9,7 +9,6 @@ export interface SharedBudgetSources {
   readonly store: Store
   readonly workspace: string
   readonly owner: Owner
-  readonly clock: Clock
   readonly events: EventBus
   /** Whether a session is open in a host that lives, or can be resumed. */
   readonly isKept: (sessionId: string) => Promise<boolean>
@@ -40,7 +39,7 @@ export class SharedBudget implements BudgetSource {
   #change: Usage = NONE
   #joined: readonly string[] = []
   #writing: Promise<void> | undefined
-  #stopTimer: (() => void) | undefined
+  #timer: NodeJS.Timeout | undefined
 
   /** `name`: the same for everything that shares it. */
   constructor(name: readonly string[], limits: BudgetLimits, sources: SharedBudgetSources) {
@@ -89,7 +88,7 @@ export class SharedBudget implements BudgetSource {
   /** A session has ended. `stays`: it can be resumed. Never rejects. */
   async leave(sessionId: string, stays: boolean): Promise<void> {
     this.#joined = this.#joined.filter((one) => one !== sessionId)
-    this.#stopTimer?.()
+    clearTimeout(this.#timer)
     await this.#writing?.catch(() => undefined)
     await this.#report((async () => {
       if (this.#change !== NONE) await this.#update()
@@ -118,7 +117,7 @@ export class SharedBudget implements BudgetSource {
   #settle({ tokens, calls }: Usage): void {
     if (tokens === 0 && calls === 0) return
     this.#change = { tokens: this.#change.tokens + tokens, calls: this.#change.calls + calls }
-    this.#stopTimer ??= this.#sources.clock.after(SETTLE_MS, () => this.#write())
+    this.#timer ??= setTimeout(() => this.#write(), SETTLE_MS).unref()
   }
 
   /** Later ones wait for the update that is under way, and share the next one. */
@@ -130,8 +129,8 @@ export class SharedBudget implements BudgetSource {
   }
 
   async #update(): Promise<void> {
-    this.#stopTimer?.()
-    this.#stopTimer = undefined
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     const asked = this.#underWay = this.#asked
     this.#asked = []
     const change = this.#change

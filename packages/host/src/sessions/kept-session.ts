@@ -1,4 +1,4 @@
-import type { BulkheadError, Clock } from '@bulkhead/contract'
+import type { BulkheadError } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { EventBus } from '../records/events.ts'
 import type { SessionKeeper } from '../model/session-keeper.ts'
@@ -31,7 +31,6 @@ export interface KeepRequest {
 export interface KeptSessionSources extends Omit<KeepRequest, 'options'> {
   readonly records: SessionRecords
   readonly opened: OpenedWith
-  readonly clock: Clock
   readonly events: EventBus
 }
 
@@ -45,7 +44,7 @@ export class KeptSession implements SessionKeeper {
   /** Ids of calls that are not in the store. */
   #ids: string[] = []
   #savedIds: number
-  #stopTimer: (() => void) | undefined
+  #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
   /** Whether something happened in it. */
@@ -64,10 +63,10 @@ export class KeptSession implements SessionKeeper {
     this.#saveSoon()
   }
 
-  /** Written with the next batch. */
-  changed(): void {
+  changed(when?: 'now'): void {
     this.#isUsed = true
-    if (this.#stopTimer === undefined && !this.#isOver) this.#saveSoon()
+    if (when === 'now') this.#saveAlone()
+    else if (this.#timer === undefined && !this.#isOver) this.#saveSoon()
   }
 
   /** A call of the model took this id. */
@@ -100,10 +99,13 @@ export class KeptSession implements SessionKeeper {
   }
 
   #saveSoon(): void {
-    const { clock, events } = this.#sources
-    this.#stopTimer = clock.after(SAVE_MS, () => {
-      this.#save().catch((thrown: unknown) => events.suppressed(SAVING, thrown))
-    })
+    // A wait of the clock would keep the process alive.
+    this.#timer = setTimeout(() => this.#saveAlone(), SAVE_MS).unref()
+  }
+
+  /** Nothing waits for it. */
+  #saveAlone(): void {
+    this.#save().catch((thrown: unknown) => this.#sources.events.suppressed(SAVING, thrown))
   }
 
   /** Saves that are asked for while one is under way become one. */
@@ -119,8 +121,8 @@ export class KeptSession implements SessionKeeper {
 
   async #write(): Promise<void> {
     const { id, records, opened, onLost } = this.#sources
-    this.#stopTimer?.()
-    this.#stopTimer = undefined
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     const ids = this.#ids
     this.#ids = []
     try {
@@ -146,7 +148,7 @@ export class KeptSession implements SessionKeeper {
   async #end(last: () => Promise<void>): Promise<void> {
     const { events } = this.#sources
     this.#isOver = true
-    this.#stopTimer?.()
+    clearTimeout(this.#timer)
     await this.#writing.catch(() => undefined)
     await last().catch((thrown: unknown) => events.suppressed(SAVING, thrown))
   }

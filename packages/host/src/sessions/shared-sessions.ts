@@ -31,9 +31,9 @@ export class SharedSessions {
     const { store, workspace, owner, clock, events, days = SESSION_DAYS } = sources
     const keptMs = days * DAY_MS
     const records = this.#records = new SessionRecords({ store, workspace, owner, keptMs, now: () => clock.now() })
-    this.#budgets = { store, workspace, owner, clock, events, isKept: (id) => records.isKept(id) }
+    this.#budgets = { store, workspace, owner, events, isKept: (id) => records.isKept(id) }
     this.keep = ({ options, ...request }) => new KeptSession({
-      ...request, records, clock, events,
+      ...request, records, events,
       opened: request.before ? fixedOf(request.before) : openedWith(options, clock.now()),
     })
     this.shareBudget = (name, limits) => new SharedBudget(name, limits, this.#budgets)

@@ -156,7 +156,7 @@ export class SessionApprovals {
     const grant = makeGrant({ ...given, scope: 'session', lastsMs: sessionMs })
     const keep = () => {
       this.#own.set(this.#identityOf(called), new KeptApproval(grant))
-      this.#sources.kept?.changed()
+      this.#sources.kept?.changed('now')
     }
     // If it cannot be stored for the project, it still holds for this session.
     if (scope === 'project' && forProject) return project.add(makeGrant({ ...given, scope, lastsMs: projectMs }), keep)
