@@ -2,6 +2,8 @@ import type {
   AgentDescriptor, AgentInput, AgentManifest, ArgumentsReader, BulkheadError, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer,
   LifecycleState, Placement, Store, ToolDefinition, ToolListing,
 } from '@bulkhead/contract'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
+import { HOOKS_FORM } from './calls/hooks.ts'
 import type { Extension } from './extensions/lifecycle/extension.ts'
 import type { RegistryView } from './extensions/registry/offered-tools.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
@@ -56,6 +58,17 @@ export interface HostOptions extends Place {
   readonly startsEager?: boolean
   /** For how many days a session can be resumed after its last change, if the store outlives the host. Default: 7. */
   readonly sessionDays?: number
+}
+
+export const HOST_FORM: OptionForms<HostOptions> = {
+  report: forms.object, workspace: forms.text, sandbox: forms.having('open'), source: forms.having('load'),
+  store: forms.having('read', 'write'), clock: forms.having('now'), userData: forms.text, env: forms.method,
+  sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'),
+  smokeCheck: forms.method, argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text),
+  realPath: forms.method, readStart: forms.method, ignored: forms.method, countFiles: forms.method,
+  findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
+  hooks: forms.either(HOOKS_FORM, forms.list(HOOKS_FORM)), drainMs: forms.from(0), startsEager: forms.flag,
+  agents: forms.list(forms.object), roles: forms.method, agentsRequire: forms.oneOf('narrows', 'adds'), sessionDays: forms.above(0),
 }
 
 export interface Host {

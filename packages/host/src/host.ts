@@ -6,12 +6,12 @@ import {
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
-import { HookChain, HOOKS_FORM, refuseSlips } from './calls/hooks.ts'
+import { HookChain, refuseSlips } from './calls/hooks.ts'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './policy/approvals/approval-book.ts'
 import { openAudit, type AuditTrail } from './records/audit-trail.ts'
 import { EventBus, requireSubscription } from './records/events.ts'
 import {
-  statusOf, type ExtensionStatus, type CloseReport, type Host, type HostOptions, type SwitchReport,
+  HOST_FORM, statusOf, type ExtensionStatus, type CloseReport, type Host, type HostOptions, type SwitchReport,
 } from './host-interface.ts'
 import { LoopLagMonitor, type LoopLag } from './records/loop-lag.ts'
 import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
@@ -33,21 +33,10 @@ import { Workspace, type WorkspaceSources } from './sessions/workspace.ts'
 
 const DRAIN_MS = 5_000
 
-const OPTIONS: OptionForms<HostOptions> = {
-  report: forms.object, workspace: forms.text, sandbox: forms.having('open'), source: forms.having('load'),
-  store: forms.having('read', 'write'), clock: forms.having('now'), userData: forms.text, env: forms.method,
-  sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'),
-  smokeCheck: forms.method, argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text),
-  realPath: forms.method, readStart: forms.method, ignored: forms.method, countFiles: forms.method,
-  findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
-  hooks: forms.either(HOOKS_FORM, forms.list(HOOKS_FORM)), drainMs: forms.from(0), startsEager: forms.flag,
-  agents: forms.list(forms.object), roles: forms.method, agentsRequire: forms.oneOf('narrows', 'adds'), sessionDays: forms.above(0),
-}
-
 /** Creates a host. Throws ConfigInvalid for invalid options. */
 export function createHost(options: HostOptions): Host {
   requireNodeVersion()
-  requireOptions('createHost', options, OPTIONS, 'report', 'workspace', 'sandbox', 'store', 'userData', 'env')
+  requireOptions('createHost', options, HOST_FORM, 'report', 'workspace', 'sandbox', 'store', 'userData', 'env')
   for (const hooks of [options.hooks ?? []].flat()) refuseSlips(hooks)
   return new ToolHost(options)
 }
@@ -239,7 +228,9 @@ class ToolHost implements Host {
     }
   }
 
-  get #registry() { return this.#workspace.context.registry }
+  get #registry() {
+    return this.#workspace.context.registry
+  }
 
   /** Resolves with the current workspace when it is ready. */
   async #readyWorkspace(): Promise<Workspace> {
@@ -251,7 +242,9 @@ class ToolHost implements Host {
     }
   }
 
-  #refuseClosed(): void { if (this.#closing) throw closed() }
+  #refuseClosed(): void {
+    if (this.#closing) throw closed()
+  }
 
   /** Retires what a change made obsolete, once it is no longer in use. */
   async #change(change: (workspace: Workspace) => Parameters<Workspace['retirement']['retire']>[0]): Promise<void> {

@@ -1,5 +1,5 @@
 import { traceTools } from '@bulkhead/bridges/otel'
-import type { Host } from './create-host.ts'
+import type { Host } from '@bulkhead/host'
 import { CORE_VERSION } from './version.ts'
 
 /** Creates a span for every call if OpenTelemetry is set up in this process. Returns a disposer. */

@@ -84,7 +84,8 @@ describe('a session of the older era', () => {
     const stream = await fetch(b.url, {
       method: 'POST',
       body: JSON.stringify({
-        jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'wait', arguments: {}, _meta: { progressToken: 1 } },
+        jsonrpc: '2.0', id: 7, method: 'tools/call',
+        params: { name: 'wait', arguments: {}, _meta: { progressToken: 1 } },
       }),
       headers: {
         'Authorization': `Bearer ${TOKEN}`, 'Mcp-Session-Id': transport.sessionId!, 'Content-Type': 'application/json',

@@ -52,7 +52,8 @@ export class McpReplicas {
   async start(): Promise<McpReplica> {
     const args = [BIN, 'mcp', '--http', '--port', '0', '--workspace', this.workspace, '--home', this.home]
     const env = {
-      NO_COLOR: '1', HOME: this.folder, BULKHEAD_MCP_TOKEN: TOKEN, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
+      NO_COLOR: '1', HOME: this.folder, BULKHEAD_MCP_TOKEN: TOKEN,
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
     }
     const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
     const ended = once(child, 'close')
@@ -106,7 +107,9 @@ export class McpReplicas {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
   }
 
-  async connect(url: string, era: Era, person?: Person): Promise<{ client: Client; transport: StreamableHTTPClientTransport }> {
+  async connect(
+    url: string, era: Era, person?: Person,
+  ): Promise<{ client: Client; transport: StreamableHTTPClientTransport }> {
     const client = clientOf(era, person)
     const transport = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers: { Authorization: `Bearer ${TOKEN}` } },

@@ -35,7 +35,8 @@ const settled = async (answers: readonly Promise<unknown>[]) =>
     ? (one.reason as Error).message : (one.value as { error?: { code: string } }).error?.code ?? 'ok')
 
 it('a question that one host paused is answered in another while the first one lives, and once', async () => {
-  const [a, b, c] = [await opened({ pause: true, mode: 'yolo' }), await opened({ mode: 'yolo' }), await opened({ mode: 'yolo' })]
+  const a = await opened({ pause: true, mode: 'yolo' })
+  const [b, c] = [await opened({ mode: 'yolo' }), await opened({ mode: 'yolo' })]
   expect(await a.ask('call', 'q', 'asks', {})).toMatchObject({ error: { code: 'ClarificationNeeded' } })
   const [paused] = await b.ask('paused')
   expect(paused).toMatchObject({ status: 'clarification_needed', question: { prompt: 'Which harbour?' } })
@@ -70,7 +71,8 @@ it('an approval is asked for again if what the person saw has changed', async ()
   const [paused] = await a.ask('paused')
   writeFileSync(join(folder, 'log.txt'), 'changed by another\n')
   const b = await opened()
-  expect(await b.ask('answer', paused.id, { decision: 'once' })).toMatchObject({ error: { code: 'ClarificationNeeded' } })
+  const again = await b.ask('answer', paused.id, { decision: 'once' })
+  expect(again).toMatchObject({ error: { code: 'ClarificationNeeded' } })
   expect(readFileSync(join(folder, 'log.txt'), 'utf8')).toBe('changed by another\n')
   expect(await b.ask('answer', paused.id, { decision: 'reject' })).toMatchObject({ error: { code: 'ApprovalDenied' } })
   expect(await b.ask('paused')).toEqual([])

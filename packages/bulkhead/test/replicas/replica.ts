@@ -19,7 +19,8 @@ export class Replica {
   #count = 0
 
   private constructor(folder: string, config: object) {
-    this.#child = spawn(process.execPath, [HOST, folder, CACHE, JSON.stringify(config)], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const args = [HOST, folder, CACHE, JSON.stringify(config)]
+    this.#child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     this.#open.set(0, Promise.withResolvers())
     this.#child.once('close', () => {
       for (const { resolve } of this.#open.values()) resolve({ id: 0, error: 'ended' })

@@ -9,7 +9,8 @@ const ALLOW = () => undefined
 test('stores the options that are data, and the names of those that can deny a call', () => {
   const options: SessionOptions = {
     principal: { id: 'ada', attributes: { team: 'x' } }, mode: 'allowlist', budget: { calls: 3, tokens: Infinity },
-    interactor: { interact: () => new Promise(() => undefined) }, guards: [ALLOW], hooks: [], signal: new AbortController().signal,
+    interactor: { interact: () => new Promise(() => undefined) }, guards: [ALLOW], hooks: [],
+    signal: new AbortController().signal,
   }
   const opened = openedWith(options, 0)
   expect(opened).toEqual({
@@ -25,8 +26,9 @@ test('a session that had guards is not resumed without them', async () => {
   await session.call({ id: 'none', name: 'none', arguments: {} })
   await session.release()
   const { host } = createWorld({ store, extensions: [] })
-  await expect(host.resumeSession(session.id)).rejects.toMatchObject({ code: 'ConfigInvalid', data: { path: '/guards' } })
-  await expect(host.resumeSession(session.id, { mode: 'yolo' } as never)).rejects.toMatchObject({ code: 'ConfigInvalid' })
+  const refused = (options?: object) => expect(host.resumeSession(session.id, options)).rejects
+  await refused().toMatchObject({ code: 'ConfigInvalid', data: { path: '/guards' } })
+  await refused({ guards: [ALLOW], mode: 'yolo' }).toMatchObject({ code: 'ConfigInvalid' })
   const resumed = await host.resumeSession(session.id, { guards: [ALLOW] })
   expect(resumed.id).toBe(session.id)
   await resumed.close()

@@ -155,12 +155,12 @@ export const MCP_SERVING: readonly Mutant[] = [
     test: 'packages/bulkhead/test/mcp/http.test.ts',
   },
   {
-    what: 'maxOpen: open requests of a session over HTTP', file: 'packages/bridges/src/mcp/serving/http-clients.ts',
+    what: 'maxOpen: open requests of a session over HTTP', file: 'packages/bridges/src/mcp/serving/http-client.ts',
     from: 'if (this.#open >= this.#maxOpen)', to: 'if (this.#open < 0)',
     test: 'packages/bulkhead/test/mcp/http.test.ts',
   },
   {
-    what: 'IDLE_MS: time that a session over HTTP is idle', file: 'packages/bridges/src/mcp/serving/http-clients.ts',
+    what: 'IDLE_MS: time that a session over HTTP is idle', file: 'packages/bridges/src/mcp/serving/http-client.ts',
     from: 'if (this.isIdle) void this.end()\n', to: 'if (false) void this.end()\n',
     test: 'packages/bulkhead/test/mcp/http.test.ts',
   },
@@ -224,12 +224,14 @@ export const MCP_SERVING: readonly Mutant[] = [
   },
   {
     what: 'A session is found by the token that opened it, in every replica',
-    file: 'packages/bridges/src/mcp/serving/replicas.ts', from: 'known.client !== bindingOf(client)', to: 'known.client === \'\'',
+    file: 'packages/bridges/src/mcp/serving/replicas.ts', from: 'known.client !== bindingOf(client)',
+    to: 'known.client === \'\'',
     test: 'packages/bulkhead/test/replicas/mcp-replicas.test.ts',
   },
   {
     what: 'A call that was sent to a replica that ended is not made again',
-    file: 'packages/bridges/src/mcp/serving/replicas.ts', from: 'if (!thrown.wasSent || isRepeatable(body)) return undefined',
+    file: 'packages/bridges/src/mcp/serving/replicas.ts',
+    from: 'if (!thrown.wasSent || isRepeatable(body)) return undefined',
     to: 'return undefined', test: 'packages/bridges/test/mcp/serving/replicas.test.ts',
   },
   {

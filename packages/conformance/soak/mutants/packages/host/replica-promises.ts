@@ -16,7 +16,8 @@ export const HOST_REPLICA_PROMISES: readonly Mutant[] = [
   },
   {
     what: 'KEPT_MS: how long a session can be resumed', file: RECORDS,
-    from: '|| now() - record.savedAt > keptMs) throw', to: ') throw', test: 'packages/host/test/records/session-records.test.ts',
+    from: '|| now() - record.savedAt > keptMs) throw',
+    to: ') throw', test: 'packages/host/test/records/session-records.test.ts',
   },
   {
     what: 'IDS_PER_RECORD: ids of calls in one record', file: RECORDS,
@@ -25,12 +26,14 @@ export const HOST_REPLICA_PROMISES: readonly Mutant[] = [
   },
   {
     what: 'A session is not resumed without the code that can deny its calls',
-    file: 'packages/host/src/sessions/resumption.ts', from: 'if (missing.length > 0) {', to: 'if (missing.length > 99) {',
+    file: 'packages/host/src/sessions/resumption.ts', from: 'if (missing.length > 0) {',
+    to: 'if (missing.length > 99) {',
     test: 'packages/host/test/sessions/resumption.test.ts',
   },
   {
     what: 'A revocation is stored before it resolves', file: 'packages/host/src/policy/approvals/approval-book.ts',
-    from: 'if (ofSessions.length > 0) await Promise.all(sessions.map((session) => session.settled()))', to: '', test: RESUME,
+    from: 'if (ofSessions.length > 0) await Promise.all(sessions.map((session) => session.settled()))',
+    to: '', test: RESUME,
   },
   {
     what: 'A call with a limit runs when the store has counted it', file: 'packages/host/src/calls/pipeline.ts',
@@ -38,12 +41,14 @@ export const HOST_REPLICA_PROMISES: readonly Mutant[] = [
   },
   {
     what: 'The count of a principal stays while one of its sessions is open',
-    file: 'packages/host/src/records/shared-budget.ts', from: '!ended.includes(sessionId)', to: 'ended.includes(sessionId)',
+    file: 'packages/host/src/records/shared-budget.ts', from: '!ended.includes(sessionId)',
+    to: 'ended.includes(sessionId)',
     test: BUDGET,
   },
   {
     what: 'A late answer to a paused call is told so', file: 'packages/host/src/policy/interaction/paused-calls.ts',
-    from: 'if (endOf(stored) !== undefined && principalIn(stored) === principal) throw alreadyAnswered(id)', to: '', test: PAUSED,
+    from: 'if (endOf(stored) !== undefined && principalIn(stored) === principal) throw alreadyAnswered(id)',
+    to: '', test: PAUSED,
   },
   {
     what: 'An approval that waited counts for what the person saw', file: 'packages/host/src/calls/paused-approval.ts',
