@@ -96,7 +96,8 @@ describe('a session of the older era', () => {
     let text = ''
     while (!text.includes('begun')) text += (await reader.read()).value ?? ''
     await a.kill()
-    await expect((async () => { while (!(await reader.read()).done); })()).rejects.toThrow()
+    const readAll = async (): Promise<void> => { while (!(await reader.read()).done); }
+    await expect(readAll()).rejects.toThrow('terminated')
     expect((await post(b.url, transport.sessionId!, TOKEN)).status).toBe(200)
   })
 })

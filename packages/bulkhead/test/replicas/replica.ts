@@ -11,6 +11,9 @@ interface Word {
   readonly error?: string
 }
 
+/** As JSON.parse types it. */
+type Parsed = ReturnType<typeof JSON.parse>
+
 /** A host in its own process. */
 export class Replica {
   readonly #child
@@ -40,7 +43,7 @@ export class Replica {
   }
 
   /** Resolves with the result, or rejects with the code of the error. */
-  async ask(method: string, ...args: readonly unknown[]): Promise<any> {
+  async ask(method: string, ...args: readonly unknown[]): Promise<Parsed> {
     const id = ++this.#count
     const word = Promise.withResolvers<Word>()
     this.#open.set(id, word)

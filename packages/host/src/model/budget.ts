@@ -182,12 +182,12 @@ export class Workflows {
    */
   hold(sessionId: string, principal: string | undefined, limits: BudgetLimits | undefined, shared?: ShareBudget): HeldBudget {
     const open = (name: readonly string[]) => (isLimited(limits) && shared?.(name, limits!)) || new Budget(limits)
-    if (principal === undefined) return held(open(['config', sessionId]), sessionId)
+    if (principal === undefined) return joined(open(['config', sessionId]), sessionId)
     const known = this.#ofPrincipals.getOrInsertComputed(
       principal, () => ({ budget: open(['principal', principal]), sessions: 0 }),
     )
     known.sessions++
-    return held(known.budget, sessionId, () => { if (--known.sessions === 0) this.#ofPrincipals.delete(principal) })
+    return joined(known.budget, sessionId, () => { if (--known.sessions === 0) this.#ofPrincipals.delete(principal) })
   }
 
   /** A nested workflow uses both budgets. */
@@ -222,15 +222,15 @@ export interface HeldBudget {
   readonly leave: (stays: boolean) => Promise<void> | void
 }
 
-function held(budget: BudgetSource, sessionId: string, left: () => void = () => undefined): HeldBudget {
+function joined(budget: BudgetSource, sessionId: string, left: () => void = () => undefined): HeldBudget {
   if (!('join' in budget)) return { budget, leave: left }
-  const joined = budget as JoinedBudget
-  joined.join(sessionId)
+  const shared = budget as JoinedBudget
+  shared.join(sessionId)
   return {
     budget,
     leave(stays) {
       left()
-      return joined.leave(sessionId, stays)
+      return shared.leave(sessionId, stays)
     },
   }
 }
@@ -238,7 +238,7 @@ function held(budget: BudgetSource, sessionId: string, left: () => void = () => 
 /** The budget of the options of a session. In the store, so that the session finds it there when it is resumed. */
 export function ownBudget(sessionId: string, limits: BudgetLimits | undefined, shared?: ShareBudget): HeldBudget | undefined {
   if (limits === undefined) return undefined
-  return held((isLimited(limits) && shared?.(['session', sessionId], limits)) || new Budget(limits), sessionId)
+  return joined((isLimited(limits) && shared?.(['session', sessionId], limits)) || new Budget(limits), sessionId)
 }
 
 /** The budgets of the calls of one session. */

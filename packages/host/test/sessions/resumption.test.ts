@@ -26,9 +26,10 @@ test('a session that had guards is not resumed without them', async () => {
   await session.call({ id: 'none', name: 'none', arguments: {} })
   await session.release()
   const { host } = createWorld({ store, extensions: [] })
-  const refused = (options?: object) => expect(host.resumeSession(session.id, options)).rejects
-  await refused().toMatchObject({ code: 'ConfigInvalid', data: { path: '/guards' } })
-  await refused({ guards: [ALLOW], mode: 'yolo' }).toMatchObject({ code: 'ConfigInvalid' })
+  const resume = (options?: object) => host.resumeSession(session.id, options)
+  await expect(resume()).rejects.toMatchObject({ code: 'ConfigInvalid', data: { path: '/guards' } })
+  const wider = { guards: [ALLOW], mode: 'yolo' }
+  await expect(resume(wider)).rejects.toMatchObject({ code: 'ConfigInvalid' })
   const resumed = await host.resumeSession(session.id, { guards: [ALLOW] })
   expect(resumed.id).toBe(session.id)
   await resumed.close()

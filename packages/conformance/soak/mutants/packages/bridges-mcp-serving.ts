@@ -203,7 +203,7 @@ export const MCP_SERVING: readonly Mutant[] = [
   },
   {
     what: 'A client with a session of the older era is not replaced before its first call',
-    file: 'packages/bridges/src/mcp/serving/http-clients.ts',
+    file: 'packages/bridges/src/mcp/serving/http-client.ts',
     from: 'return this.isIdle && this.#served.calls.hasBegun', to: 'return this.isIdle',
     test: 'packages/bulkhead/test/mcp/http-limits.test.ts',
   },

@@ -158,7 +158,8 @@ describe('an answer', () => {
     await closing
     // Without a run it must have no owner: the process still lives, and so would its claim.
     expect((await store.list('paused')).map(({ value }) => value)).toEqual(
-      [who === 'host' ? { endedAt: expect.any(Number) } : expect.not.objectContaining({ claimedBy: expect.anything() })],
+      [who === 'host' ? { endedAt: expect.any(Number) }
+        : expect.not.objectContaining({ claimedBy: expect.anything() })],
     )
     expect(verdictOf(await resumed)).toBe(who === 'host' ? 'output' : 'SessionCancelled')
   })
