@@ -214,16 +214,13 @@ export async function assembleHost(
     },
     register: (tools) => own.register(tools),
     unregister: (name, layer) => own.unregister(name, layer),
-    async resumeSession(id, resumed) {
+    async resumeSession(id, session = {}) {
       if (options.discover !== 'when-asked') await places.servers.discover()
-      return host.resumeSession(id, resumed)
+      return host.resumeSession(id, await inCanonicalFolder(session))
     },
     async openSession(session = {}) {
-      const workspace: unknown = session?.workspace
       if (options.discover !== 'when-asked') await places.servers.discover()
-      return host.openSession(
-        typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session,
-      )
+      return host.openSession(await inCanonicalFolder(session))
     },
     ...(store.forgets ? {} : { replicas: replicaRecords(store, owner) }),
     mcp: mcpBook(() => places.servers),
@@ -254,6 +251,11 @@ const AS_THEY_ARE = [
 
 const boundMethods = <Name extends keyof CoreHost>(host: CoreHost, names: readonly Name[]): Pick<CoreHost, Name> =>
   Object.fromEntries(names.map((name) => [name, (host[name] as () => unknown).bind(host)])) as Pick<CoreHost, Name>
+
+async function inCanonicalFolder<Options extends { readonly workspace?: string }>(session: Options): Promise<Options> {
+  const workspace: unknown = session?.workspace
+  return typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session
+}
 
 /** Approvals are stored by real path. For a deleted project, use the given path. */
 async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> {

@@ -120,8 +120,8 @@ export class SessionRecords {
     return record !== undefined && !this.#isOver(record)
   }
 
-  /** Removes those that can no longer be resumed. Never rejects: what fails is done later. */
-  async purge(): Promise<void> {
+  /** Removes those that can no longer be resumed, then calls `more`. Never rejects: what fails is done later. */
+  async purge(more: () => Promise<void> = async () => undefined): Promise<void> {
     const { store, now } = this.#sources
     if (now() - this.#purgedAt < PURGE_MS) return
     this.#purgedAt = now()
@@ -138,6 +138,7 @@ export class SessionRecords {
         if (left !== undefined) continue
         for (const ids of await store.list('session', this.#idsPrefix(id))) await store.remove('session', ids.key)
       }
+      await more()
     } catch {
       this.#purgedAt = -Infinity
     }

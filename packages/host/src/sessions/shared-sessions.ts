@@ -51,9 +51,8 @@ export class SharedSessions {
   }
 
   /** Removes what no host can continue. Never rejects. */
-  async purge(): Promise<void> {
-    await this.#records.purge()
-    await purgeBudgets(this.#budgets).catch((thrown: unknown) => this.#budgets.events.suppressed('budgets', thrown))
+  purge(): Promise<void> {
+    return this.#records.purge(() => purgeBudgets(this.#budgets))
   }
 }
 

@@ -162,8 +162,11 @@ export class Workspace {
   /** As `resumeSession` of the host. `left` is called when the session has closed. */
   async resumeSession(id: string, options: ResumeOptions, left: () => void): Promise<HostSession> {
     if (!this.#shared) throw nothingStored(id)
-    return this.#shared.resume(id, options.principal?.id, (resumed) =>
-      this.openSession(resumedOptions(resumed.record, options), left, resumed))
+    return this.#shared.resume(id, options.principal?.id, (resumed) => {
+      const session = this.openSession(resumedOptions(resumed.record, options), left, resumed)
+      this.context.sidecar?.reopen?.(id)
+      return session
+    })
   }
 
   /** `left` is called when the session has closed. Throws as the constructor of HostSession does. */
