@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { traceTools } from '@bulkhead/bridges/otel'
+import type { ReplicaRecords } from '@bulkhead/bridges/mcp'
 import {
   type AgentInput, BulkheadError, type CapabilityUse, type Clock, type Layer, type ProjectTrust, requireOptions, type Store,
 } from '@bulkhead/contract'
@@ -23,11 +23,12 @@ import {
 } from './open-place.ts'
 import { type ForeignTool, OwnTools, type Registrable } from './own-tools.ts'
 import { rememberWalls } from './remembered-walls.ts'
+import { replicaRecords } from './replica-records.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
 import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
 import { givenStore } from './store-choice.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
-import { CORE_VERSION } from './version.ts'
+import { traceWherePresent } from './tracing.ts'
 
 export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, PlaceOptions {
   /** The folder that tools work on. It contains the project layer. */
@@ -63,6 +64,8 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly agents?: readonly AgentInput[]
   /** Hooks of every session, before those of the session itself. */
   readonly hooks?: Hooks | readonly Hooks[]
+  /** For how many days a session can be resumed after its last change, if the store outlives the host. Default: 7. */
+  readonly sessionDays?: number
 }
 
 /** A host with its layers, servers and bundled tools. */
@@ -97,6 +100,8 @@ export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switch
    */
   switchWorkspace(workspace: string, options?: Pick<CreateHostOptions, 'trust'>): Promise<SwitchReport>
   readonly mcp: McpBook
+  /** What servers share that serve this store over HTTP. Absent if the store ends with the host. */
+  readonly replicas?: ReplicaRecords
 }
 
 export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
@@ -108,7 +113,7 @@ export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   watch: forms.either(forms.flag, forms.method), config: forms.object,
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
   discover: forms.oneOf('first-session', 'when-asked'), agents: forms.list(forms.object),
-  hooks: forms.either(forms.object, forms.list(forms.object)),
+  hooks: forms.either(forms.object, forms.list(forms.object)), sessionDays: forms.above(0),
 }
 
 const SWITCHED = { trust: HOST_OPTIONS.trust }
@@ -173,6 +178,7 @@ export async function assembleHost(
   const closing = new AbortController()
   const projectFolder = options.projectFolder ?? PROJECT_FOLDER
   const store = options.store ?? createMemoryStore()
+  const owner = createProcessOwner()
   const surroundings = {
     variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
     signal: closing.signal, ...ofSandbox,
@@ -185,12 +191,13 @@ export async function assembleHost(
   const host = createHostCore({
     ...place, store, argumentsReaders, startsEager, clock, roles,
     sidecar: createSidecar((sessionId) => bundled.lentFiles(sessionId)),
-    owner: createProcessOwner(),
+    owner,
     userData: userFolder(home),
     env: lookUp,
     ...(options.interactor ? { interactor: options.interactor } : {}),
     ...(options.agents ? { agents: options.agents } : {}),
     ...(options.hooks ? { hooks: options.hooks } : {}),
+    ...(options.sessionDays === undefined ? {} : { sessionDays: options.sessionDays }),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
     ...(agentsRequire && { agentsRequire }),
   })
@@ -222,13 +229,15 @@ export async function assembleHost(
     },
     register: (tools) => own.register(tools),
     unregister: (name, layer) => own.unregister(name, layer),
-    async openSession(session = {}) {
-      const workspace: unknown = session?.workspace
+    async resumeSession(id, session = {}) {
       if (options.discover !== 'when-asked') await places.servers.discover()
-      return host.openSession(
-        typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session,
-      )
+      return host.resumeSession(id, await inCanonicalFolder(session))
     },
+    async openSession(session = {}) {
+      if (options.discover !== 'when-asked') await places.servers.discover()
+      return host.openSession(await inCanonicalFolder(session))
+    },
+    ...(store.forgets ? {} : { replicas: replicaRecords(store, owner) }),
     mcp: mcpBook(() => places.servers),
     async switchWorkspace(folder, chosen = {}) {
       requireOptions('switchWorkspace', chosen, SWITCHED)
@@ -258,6 +267,11 @@ const AS_THEY_ARE = [
 const boundMethods = <Name extends keyof CoreHost>(host: CoreHost, names: readonly Name[]): Pick<CoreHost, Name> =>
   Object.fromEntries(names.map((name) => [name, (host[name] as () => unknown).bind(host)])) as Pick<CoreHost, Name>
 
+async function inCanonicalFolder<Options extends { readonly workspace?: string }>(session: Options): Promise<Options> {
+  const workspace: unknown = session?.workspace
+  return typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session
+}
+
 /** Approvals are stored by real path. For a deleted project, use the given path. */
 async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> {
   const workspace: unknown = filter?.workspace
@@ -266,25 +280,3 @@ async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> 
     : { ...filter, workspace: await canonicalFolder(workspace).catch(() => resolve(workspace)) }
 }
 
-/** Creates a span for every call if OpenTelemetry is set up in this process. Returns a disposer. */
-export async function traceWherePresent(host: Pick<Host, 'on'> & Partial<Pick<Host, 'tool'>>): Promise<() => void> {
-  if (!(REGISTERED in globalThis)) return () => undefined
-  const api = await import('@opentelemetry/api').catch(() => undefined)
-  if (api === undefined) return () => undefined
-  const nowhere = new api.ProxyTracerProvider()
-  // Without a provider the API creates no-op spans, which still cost time.
-  if (kindOf(api.trace.getTracerProvider()) === kindOf(nowhere)) return () => undefined
-  return traceTools(host, {
-    tracer: api.trace.getTracer('bulkhead', CORE_VERSION), within: (span) => api.trace.setSpan(api.ROOT_CONTEXT, span),
-    active: () => api.trace.getActiveSpan(),
-  })
-}
-
-/** The global that all copies of the API share. Absent if OpenTelemetry is not set up. */
-const REGISTERED = Symbol.for('opentelemetry.js.api.1')
-
-/** The class of the real provider behind the proxy. */
-function kindOf(provider: object): unknown {
-  const isProxy = 'getDelegate' in provider && typeof provider.getDelegate === 'function'
-  return (isProxy ? (provider as { getDelegate(): object }).getDelegate() : provider).constructor
-}

@@ -10,7 +10,7 @@ export type { GridaToolContract, NamedTool, StudToolContract } from './foreign-t
 export type { ForeignTool, Registrable } from './own-tools.ts'
 export type { ProfileName } from './profiles.ts'
 export type {
-  McpEmbedder, McpPrompt, McpResource, McpRoot, McpServerStatus, SamplingRequest, SamplingResult,
+  McpEmbedder, McpPrompt, McpResource, McpRoot, McpServerStatus, ReplicaRecords, SamplingRequest, SamplingResult,
 } from '@bulkhead/bridges/mcp'
 export { createTerminalInteractor, type TerminalStreams } from './terminal/terminal-interactor.ts'
 export {
@@ -26,7 +26,8 @@ export type {
   ProgrammaticInteractor, Steering, SubagentOptions, Turn,
 } from '@bulkhead/host'
 export type {
-  ExtensionStatus, FreezeOrder, ReloadChange, ReloadReport, ReloadRequest, Session, SessionOptions, SmokeCheck, SwitchReport, Trial,
+  ExtensionStatus, FreezeOrder, ReloadChange, ReloadReport, ReloadRequest, ResumeOptions, Session, SessionOptions,
+  SmokeCheck, SwitchReport, Trial,
 } from '@bulkhead/host'
 export type {
   CallCheck, CallCheckAnswer, CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer,

@@ -89,6 +89,9 @@ export function createSidecar(
       const [own, others] = [saved.get(sessionId) ?? NONE, lent(sessionId)]
       return others.size === 0 ? own : own.union(others)
     },
+    reopen(sessionId) {
+      over.delete(sessionId)
+    },
     async discard(sessionId: string): Promise<void> {
       const folder = folders.get(sessionId)
       folders.delete(sessionId)

@@ -2,7 +2,9 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { ChangeStore } from './changes.ts'
 import type { Work } from './work.ts'
 
-export const STORE_COLLECTIONS = ['state', 'approval', 'paused', 'trust', 'call', 'outcome'] as const
+export const STORE_COLLECTIONS = [
+  'state', 'approval', 'paused', 'trust', 'call', 'outcome', 'session', 'budget', 'client',
+] as const
 export type StoreCollection = (typeof STORE_COLLECTIONS)[number]
 
 export interface StoredRecord {
