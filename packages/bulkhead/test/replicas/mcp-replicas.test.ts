@@ -1,5 +1,6 @@
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ERAS } from '../mcp/served-world.ts'
+import { clientOf, ERAS } from '../mcp/served-world.ts'
 import { McpReplicas, TOKEN } from './mcp-replicas.ts'
 
 let replicas: McpReplicas
@@ -99,5 +100,33 @@ describe('a session of the older era', () => {
     const readAll = async (): Promise<void> => { while (!(await reader.read()).done); }
     await expect(readAll()).rejects.toThrow('terminated')
     expect((await post(b.url, transport.sessionId!, TOKEN)).status).toBe(200)
+  })
+})
+
+describe('an approval that a client of the newer era is asked for', () => {
+  it('is given in another replica, also after kill -9, once and for the same call', async () => {
+    const [a, b] = [await replicas.start(), await replicas.start()]
+    const connect = async (url: string) => {
+      const client = clientOf('modern', () => ({ action: 'cancel' }), { inputRequired: { autoFulfill: false } })
+      await client.connect(new StreamableHTTPClientTransport(new URL(url), {
+        requestInit: { headers: { Authorization: `Bearer ${TOKEN}` } },
+      }))
+      return (more: object = {}, args: object = {}) => client.request(
+        { method: 'tools/call', params: { name: 'gated', arguments: args, ...more } as never },
+        { allowInputRequired: true },
+      ) as Promise<object>
+    }
+    const [onA, onB] = [await connect(a.url), await connect(b.url)]
+    const yes = { inputResponses: { answer: { action: 'accept', content: { decision: 'once' } } } }
+    const first = await onA() as { readonly requestState: string }
+    expect(await onB({ requestState: first.requestState, ...yes })).toMatchObject({ content: [{ text: expect.stringContaining('ran') }] })
+    await expect(onB({ requestState: first.requestState, ...yes })).rejects.toMatchObject({ code: -32_602 })
+    const second = await onA() as { readonly requestState: string }
+    await a.kill()
+    const other = onB({ requestState: second.requestState, ...yes }, { other: true })
+    await expect(other).rejects.toMatchObject({ code: -32_602 })
+    expect(await onB({ requestState: second.requestState, ...yes })).toMatchObject({ content: [{ text: expect.stringContaining('ran') }] })
+    await expect(onB({ requestState: second.requestState, ...yes })).rejects.toMatchObject({ code: -32_602 })
+    await expect(onB({ requestState: first.requestState, ...yes })).rejects.toMatchObject({ code: -32_602 })
   })
 })

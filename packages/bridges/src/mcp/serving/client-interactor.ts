@@ -30,10 +30,12 @@ export function clientInteractor(calls: OpenCalls, answerWithinMs: number, era: 
 }
 
 async function elicit(
-  call: OpenCall, form: QuestionForm, { request }: InteractionEnvelope, signal: AbortSignal, withinMs: number,
+  call: OpenCall, form: QuestionForm, { request, callId }: InteractionEnvelope, signal: AbortSignal, withinMs: number,
 ): Promise<unknown> {
+  // A tool that calls the tool may have acted.
+  const isBeforeRun = request.kind === 'Approve' && callId === call.id
   try {
-    return await call.ask(form, signal, withinMs)
+    return await call.ask(form, signal, withinMs, isBeforeRun)
   } catch (error) {
     signal.throwIfAborted()
     throw cannotAsk(request, `: ${visibleText(messageOf(error)).slice(0, MAX_FAULT_CHARS)}`)

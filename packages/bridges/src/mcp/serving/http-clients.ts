@@ -98,7 +98,10 @@ export class HttpClients {
     this.#opening.add(opening)
     try {
       await leaving?.end()
-      const served = await ServedClient.open(this.#host, this.#options, () => era, client, resumed)
+      const served = await ServedClient.open(
+        this.#host, this.#options, () => era, client, resumed,
+        era === 'modern' ? this.replicas?.questions(modernName(client)) : undefined,
+      )
       if (!this.#isOver && !client.revoked?.aborted) return await use(served)
       await served.end()
       throw new HttpFault(404, NO_SESSION)

@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Outcome } from '@bulkhead/contract'
-import { canonicalJson, findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
+import { findJsonFault, isJsonObject } from '@bulkhead/kit/json'
 import { ClientFault, type ClientRequest } from './client-request.ts'
+import { callDigest, formDigest, meaningOf, type AskedCall, type QuestionKeeper } from './kept-questions.ts'
 import type { QuestionForm } from '../../questions/question-form.ts'
-
-/** The tool and arguments of a request. */
-export interface AskedCall {
-  readonly name: string
-  readonly arguments?: Record<string, unknown> | undefined
-}
 
 /** The response to a request. */
 type Response =
@@ -27,6 +22,8 @@ export interface OpenQuestion {
   readonly form: QuestionForm
   /** Aborted when no answer is needed any more. */
   readonly withdrawn: AbortSignal
+  /** Whether the call has begun nothing yet, so that another replica may make it. */
+  readonly isBeforeRun: boolean
   /** undefined: no one answered in time. */
   answer(reply: unknown): void
 }
@@ -49,13 +46,16 @@ export class OpenCall {
   /** Whether a question of it could not be asked, because the client has no forms. */
   lacksForms = false
   #waiting: ((step: Step) => void) | undefined
+  /** The digest of the form that its reply answers, of a call that was asked in another replica. */
+  #answered: string | undefined
 
   /** `run` never rejects. */
   constructor(
     id: string, asked: AskedCall, request: ClientRequest, run: (signal: AbortSignal) => Promise<Outcome>,
-    ended: () => void,
+    ended: () => void, answered?: string,
   ) {
     this.id = id
+    this.#answered = answered
     this.#asked = asked
     this.#request = request
     void run(this.#cancel.signal).then((outcome) => {
@@ -111,16 +111,17 @@ export class OpenCall {
   }
 
   /** Asks the person at the client. Rejects if the question is withdrawn. */
-  ask(form: QuestionForm, signal: AbortSignal, withinMs: number): Promise<unknown> {
-    return this.#request.elicit?.(form, signal, withinMs) ?? this.#askInSteps(form, signal)
+  ask(form: QuestionForm, signal: AbortSignal, withinMs: number, isBeforeRun = false): Promise<unknown> {
+    return this.#request.elicit?.(form, signal, withinMs) ?? this.#askInSteps(form, signal, isBeforeRun)
   }
 
-  async #askInSteps(form: QuestionForm, signal: AbortSignal): Promise<unknown> {
+  async #askInSteps(form: QuestionForm, signal: AbortSignal, isBeforeRun: boolean): Promise<unknown> {
     signal.throwIfAborted()
     const given = this.#given(form)
     if (given !== undefined) return given
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    const step: Step = { kind: 'asked', question: { token: randomUUID(), form, withdrawn: signal, answer: resolve } }
+    const question = { token: randomUUID(), form, withdrawn: signal, isBeforeRun, answer: resolve }
+    const step: Step = { kind: 'asked', question }
     const withdraw = () => {
       const place = this.#steps.indexOf(step)
       if (place >= 0) this.#steps.splice(place, 1)
@@ -131,8 +132,15 @@ export class OpenCall {
     return await promise.finally(() => signal.removeEventListener('abort', withdraw))
   }
 
-  /** A valid reply that came before its question. Approvals have no name, so they are always asked. */
-  #given({ name, read }: QuestionForm): unknown {
+  /**
+   * A valid reply that came before its question. Approvals have no name, so they are always asked, unless the person
+   * saw this very form in a replica that has ended.
+   */
+  #given(form: QuestionForm): unknown {
+    const { name, read } = form
+    const answered = this.#answered
+    this.#answered = undefined
+    if (answered !== undefined && answered === formDigest(form)) return takeReply(this.#request, ANSWER)
     const reply = name === undefined ? undefined : takeReply(this.#request, name)
     const { action, content } = isJsonObject(reply) ? reply : {}
     return action === 'accept' && isJsonObject(content) && read(content) !== undefined ? reply : undefined
@@ -155,9 +163,6 @@ function takeReply({ replies }: ClientRequest, name: string): unknown {
   return reply
 }
 
-/** The depth of the arguments must be bounded. */
-const meaningOf = ({ name, arguments: args = {} }: AskedCall): string => canonicalJson([name, args as Json])
-
 export interface OpenCallsOptions {
   /** Never rejects. */
   readonly run: (
@@ -166,6 +171,8 @@ export interface OpenCallsOptions {
   /** Timeout for the answer of a client. */
   readonly answerWithinMs: number
   readonly maxOpen: number
+  /** Keeps questions of calls that have begun nothing, for the case that this replica ends. */
+  readonly questions?: QuestionKeeper | undefined
   /** Of a client that continues here: what the ids of its calls begin with, besides. */
   readonly resumed?: string
 }
@@ -198,7 +205,7 @@ export class OpenCalls {
   }
 
   /** Throws ClientFault if too many calls run. A cancelled call counts until its tool has stopped. */
-  begin(asked: AskedCall, request: ClientRequest): OpenCall {
+  begin(asked: AskedCall, request: ClientRequest, answered?: string): OpenCall {
     const { maxOpen } = this.#options
     if (this.#calls.size >= maxOpen) {
       throw new ClientFault('ServerBusy', `${maxOpen} calls are running. Wait until some have finished.`)
@@ -207,19 +214,21 @@ export class OpenCalls {
     const call = new OpenCall(
       id, asked, request,
       (signal) => this.#options.run({ id, name: asked.name, arguments: asked.arguments ?? {} }, signal),
-      () => this.#calls.delete(id),
+      () => this.#calls.delete(id), answered,
     )
     this.#calls.set(id, call)
     return call
   }
 
   /** The call that a repeated request continues. Throws ClientFault if there is none. */
-  resume(token: unknown, asked: AskedCall, request: ClientRequest): OpenCall {
+  async resume(token: unknown, asked: AskedCall, request: ClientRequest): Promise<OpenCall> {
     const pending = typeof token === 'string' ? this.#pending.get(token) : undefined
     if (!pending) {
+      const form = await this.#take(token, asked)
+      if (form !== undefined) return this.begin(asked, request, form)
       throw new ClientFault(
-        'InvalidParams', 'No question with this requestState is open. It was answered, has expired or has ended with its replica. '
-            + 'Send the call without requestState to make it again.',
+        'InvalidParams', 'No question with this requestState is open. It was answered, has expired '
+            + 'or has ended with its replica. Send the call without requestState to make it again.',
       )
     }
     const { call, question } = pending
@@ -227,18 +236,29 @@ export class OpenCalls {
       throw new ClientFault('InvalidParams', 'The question of this requestState belongs to another call.')
     }
     this.#forget(question.token)
+    // Before the call goes on: another replica must not begin it again.
+    if (question.isBeforeRun) await this.#take(question.token, asked)
     // A request without an answer counts as a reply too.
     question.answer(takeReply(request, question.form.name ?? ANSWER) ?? null)
     return call
   }
 
   /** Cancels the call if the client does not answer in time. */
-  awaitAnswer(call: OpenCall, question: OpenQuestion): void {
+  async awaitAnswer(call: OpenCall, question: OpenQuestion, asked: AskedCall): Promise<void> {
+    const { token, form, isBeforeRun } = question
     const timer = setTimeout(() => {
-      this.#forget(question.token)
+      this.#forget(token)
+      if (isBeforeRun) void this.#take(token, asked).catch(() => undefined)
       call.cancel()
     }, this.#options.answerWithinMs)
-    this.#pending.set(question.token, { call, question, timer })
+    this.#pending.set(token, { call, question, timer })
+    if (isBeforeRun) await this.#options.questions?.keep(token, callDigest(asked), formDigest(form))
+  }
+
+  async #take(token: unknown, asked: AskedCall): Promise<string | undefined> {
+    const { questions } = this.#options
+    if (!questions || typeof token !== 'string' || findJsonFault(asked.arguments ?? {}) !== undefined) return undefined
+    return questions.take(token, callDigest(asked))
   }
 
   /**

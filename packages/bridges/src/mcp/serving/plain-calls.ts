@@ -1,7 +1,7 @@
 import { isJsonObject } from '@bulkhead/kit/json'
 import type { CallToolResult, JSONRPCRequest, JSONRPCResponse, RequestId, Server } from '@modelcontextprotocol/server'
 import { ClientFault, errorOf, type RequestPort } from './client-request.ts'
-import type { AskedCall } from './open-calls.ts'
+import type { AskedCall } from './kept-questions.ts'
 
 /** Runs a call of the legacy era. Throws ClientFault. */
 export type CallTool = (asked: AskedCall, port: RequestPort) => Promise<CallToolResult>

@@ -4,6 +4,8 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { NO_SESSION, type HttpClient, type Send } from './http-client.ts'
 import { HttpFault } from './http-exchange.ts'
 import type { KnownClient } from './http-guard.ts'
+import type { QuestionKeeper } from './kept-questions.ts'
+import { MAX_OPEN } from './served-client.ts'
 import type { ReplicaRecords } from './served-session.ts'
 import { forward, isForwarded, LostReplica, MISDIRECTED, type Peer } from './forward.ts'
 
@@ -17,6 +19,8 @@ interface ClientRecord extends Partial<Peer> {
   readonly session?: string
   /** The parameters of `initialize`. */
   readonly opening?: JsonObject
+  /** Digests of open questions, by digest of the token: the call and the form. */
+  readonly questions?: Readonly<Record<string, readonly [call: string, form: string]>>
   readonly at: number
 }
 
@@ -82,7 +86,37 @@ export class Replicas {
       ...this.self, owner: owner.id, client: bindingOf(client), at: Date.now(),
       ...(session !== undefined && { session }), ...(opening && { opening }),
     }
-    await this.#records.update(keyOf(name), () => record as unknown as JsonObject)
+    await this.#records.update(keyOf(name), (stored) => {
+      const { questions } = readRecord(stored) ?? {}
+      return { ...record, ...(questions && { questions }) } as unknown as JsonObject
+    })
+  }
+
+  /** Open questions of a client, so that they can be answered in another replica when this one has ended. */
+  questions(name: string): QuestionKeeper {
+    const change = (use: (questions: Map<string, readonly [string, string]>) => void) =>
+      this.#records.update(keyOf(name), (stored) => {
+        const record = readRecord(stored)
+        if (record?.owner !== this.#records.owner.id) return stored
+        const questions = new Map(Object.entries(record.questions ?? {}))
+        use(questions)
+        const newest = [...questions].slice(-MAX_OPEN)
+        return { ...record, questions: Object.fromEntries(newest) } as unknown as JsonObject
+      })
+    return {
+      async keep(token, call, form) {
+        await change((questions) => questions.set(hash('sha256', token), [call, form]))
+      },
+      async take(token, call) {
+        let form: string | undefined
+        await change((questions) => {
+          const [meant, found] = questions.get(hash('sha256', token)) ?? []
+          form = meant === call ? found : undefined
+          if (form !== undefined) questions.delete(hash('sha256', token))
+        })
+        return form
+      },
+    }
   }
 
   /** A client has ended here. `stays`: another replica may continue it. */
@@ -107,10 +141,10 @@ export class Replicas {
     return readRecord(await this.#records.update(keyOf(name), (stored) => {
       const record = readRecord(stored)
       if (!isFree(record)) return stored
-      const { session, opening } = record ?? {}
+      const { session, opening, questions } = record ?? {}
       return {
         ...this.self, owner: owner.id, client: bindingOf(client), at: Date.now(),
-        ...(session !== undefined && { session }), ...(opening && { opening }),
+        ...(session !== undefined && { session }), ...(opening && { opening }), ...(questions && { questions }),
       } as unknown as JsonObject
     }))
   }

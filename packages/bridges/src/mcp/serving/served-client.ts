@@ -5,6 +5,7 @@ import type { CallToolResult, Implementation, Server, ServerContext, ServerNotif
 import { TASKS_EXTENSION, type Era } from './client-request.ts'
 import { clientInteractor } from './client-interactor.ts'
 import type { PromptSource, ResourceSource } from './content-source.ts'
+import type { QuestionKeeper } from './kept-questions.ts'
 import { OpenCalls } from './open-calls.ts'
 import type { CallTool } from './plain-calls.ts'
 import { Prompts, serveCompletionOn } from './prompt-server.ts'
@@ -107,6 +108,7 @@ export class ServedClient {
    */
   static async open(
     host: ServedHost, options: ClientOptions, era: () => Era | undefined, client?: TokenClient, resumed?: string,
+    questions?: QuestionKeeper,
   ): Promise<ServedClient> {
     const { answerWithinMs = ANSWER_WITHIN_MS, maxOpen = MAX_OPEN } = options
     // Imported here because MCP clients do not need it.
@@ -117,7 +119,7 @@ export class ServedClient {
         onProgress: (progress) => calls.find(call.id)?.request.progress.report(progress),
         onLog: (line) => calls.find(call.id)?.request.log.report(line),
       }),
-      answerWithinMs, maxOpen,
+      answerWithinMs, maxOpen, questions,
       // Its calls have used other ids in the replica that has ended.
       ...(resumed !== undefined && { resumed: `${randomBytes(6).toString('hex')}-` }),
     })

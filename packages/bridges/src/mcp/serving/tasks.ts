@@ -4,7 +4,8 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import type { CallToolResult, Result, Server, StandardSchemaV1, Task, TaskStatus } from '@modelcontextprotocol/server'
 import { ClientFault, readRequest, type ClientRequest } from './client-request.ts'
-import type { AskedCall, OpenCall, OpenCalls } from './open-calls.ts'
+import type { AskedCall } from './kept-questions.ts'
+import type { OpenCall, OpenCalls } from './open-calls.ts'
 import { TaskBook, type KeptTask } from './task-book.ts'
 
 /** A task is cancelled and forgotten after this time, or earlier if its client wants that. */

@@ -5,7 +5,8 @@ import type { CallToolResult, InputRequiredResult, Server, ServerContext, Tool }
 import { ClientFault, missingCapability, readRequest, type ClientRequest, type Era } from './client-request.ts'
 import type { CallTool } from './plain-calls.ts'
 import type { Tasks } from './tasks.ts'
-import { ANSWER, elicitationOf, type AskedCall, type OpenCall, type OpenCalls, type OpenQuestion } from './open-calls.ts'
+import type { AskedCall } from './kept-questions.ts'
+import { ANSWER, elicitationOf, type OpenCall, type OpenCalls, type OpenQuestion } from './open-calls.ts'
 import type { TaskExtension } from './task-extension.ts'
 
 export interface ToolServerParts {
@@ -38,22 +39,24 @@ export function serveToolsOn(server: Server, era: Era, parts: ToolServerParts): 
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const request = readRequest(era, server, context.mcpReq)
     if (tasks && params.task) return beginTask(tasks, params, request, params.task.ttl)
-    return answer(find(params, request, context), request)
+    return answer(await find(params, request, context), request, params)
   })
   return (asked, port) => {
     const request = readRequest(era, server, port)
     // In the legacy era, no question is the answer to a call.
-    return answer(calls.begin(asked, request), request) as Promise<CallToolResult>
+    return answer(calls.begin(asked, request), request, asked) as Promise<CallToolResult>
   }
 
-  async function answer(call: OpenCall, request: ClientRequest): Promise<CallToolResult | InputRequiredResult> {
+  async function answer(
+    call: OpenCall, request: ClientRequest, asked: AskedCall,
+  ): Promise<CallToolResult | InputRequiredResult> {
     let step = await call.next(request, request.takesTasks ? lasting?.afterMs : undefined)
     if (step.kind === 'lasting') {
       const task = lasting?.extension.begin(call, request, (outcome) => end(call, outcome))
       if (task) return withoutReports(task, request)
       step = await call.next(request)
     }
-    if (step.kind === 'asked') return ask(call, step.question)
+    if (step.kind === 'asked') return ask(call, step.question, asked)
     return end(call, step.outcome)
   }
 
@@ -71,16 +74,16 @@ export function serveToolsOn(server: Server, era: Era, parts: ToolServerParts): 
     return { content: [], task: task.show() }
   }
 
-  function find(asked: AskedCall, request: ClientRequest, { mcpReq }: ServerContext): OpenCall {
+  async function find(asked: AskedCall, request: ClientRequest, { mcpReq }: ServerContext): Promise<OpenCall> {
     const token = mcpReq.requestState<unknown>()
     return token === undefined
       ? calls.begin(asked, request)
       : calls.resume(token, asked, request)
   }
 
-  function ask(call: OpenCall, question: OpenQuestion): InputRequiredResult {
+  async function ask(call: OpenCall, question: OpenQuestion, asked: AskedCall): Promise<InputRequiredResult> {
     const { token, form } = question
-    calls.awaitAnswer(call, question)
+    await calls.awaitAnswer(call, question, asked)
     return {
       resultType: 'input_required', inputRequests: { [form.name ?? ANSWER]: elicitationOf(form) }, requestState: token,
     }

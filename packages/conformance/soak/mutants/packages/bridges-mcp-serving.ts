@@ -239,4 +239,10 @@ export const MCP_SERVING: readonly Mutant[] = [
     from: 'if (isForwarded(request)) throw', to: 'if (request === undefined) throw',
     test: 'packages/bridges/test/mcp/serving/replicas.test.ts',
   },
+  {
+    what: 'A question that was answered is not answered again in another replica',
+    file: 'packages/bridges/src/mcp/serving/open-calls.ts',
+    from: 'if (question.isBeforeRun) await this.#take(question.token, asked)', to: '',
+    test: 'packages/bulkhead/test/replicas/mcp-replicas.test.ts',
+  },
 ]

@@ -80,7 +80,7 @@ export const HOST_POLICY_PROMISES: readonly Mutant[] = [
   },
   {
     what: 'Passwords are never stored',
-    file: 'packages/host/src/policy/interaction/paused-calls.ts',
+    file: 'packages/host/src/policy/interaction/question-log.ts',
     from: ' || question.kind === \'Auth.Password\'',
     to: '',
     test: 'packages/host/test/policy/interaction/paused-calls.test.ts',
