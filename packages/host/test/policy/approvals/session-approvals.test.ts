@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Session } from '../../../src/index.ts'
-import { flush, ManualClock } from '../../twin/clock.ts'
+import { flush } from '../../twin/clock.ts'
 import { ScriptedApprover } from '../../twin/people.ts'
 import { MemoryStore } from '../../twin/store.ts'
 import { createWorld, verdictOf, type ExtensionSketch, type ToolSketch } from '../../twin/world.ts'
