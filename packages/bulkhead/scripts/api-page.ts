@@ -30,6 +30,7 @@ const SECTIONS: readonly (readonly [title: string, guide: string, names: string]
     'CallCheck CallCheckAnswer CallView Guard ResultCheck ResultAnswer Judge JudgeAnswer ResultJudge StateMachine MachineStage Hooks HookContext Observers createCommandClassifier CommandClassifier CommandClassification CommandSafetyPattern COMMAND_SAFETY_PATTERNS'],
   ['Editors', 'For `client` of `openSession`. See [ACP](../guides/acp.md).', 'WorkspaceClient ClientCall ClientCommand ClientRun'],
   ['Agents', 'See [agents](../guides/agents.md).', 'defineAgent AgentInput AgentManifest AgentDescriptor'],
+  ['Hosts on one store', 'For `host.hosts`, `host.freeze` and `host.thaw`.', 'JoinedHost FreezeOrder Freeze FreezeReport'],
   ['Sub-agents', 'For `runAgent` of `createHost`.', 'AgentRunner AgentRequest AgentResult BackgroundTask EndedTask'],
   ['MCP', 'See [MCP](../guides/mcp.md).', 'McpBook ReplicaRecords McpServerStatus LoginOptions McpResource McpPrompt McpEmbedder McpRoot SamplingRequest SamplingResult openKitPrompts KitPrompts'],
   ['Store', 'See [the audit](../guides/audit.md).', 'openSqliteStore SqliteStoreOptions Store'],

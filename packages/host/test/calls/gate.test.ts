@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ScriptedApprover } from '../twin/people.ts'
 import { MemoryStore } from '../twin/store.ts'
@@ -34,8 +33,8 @@ test('a frozen host starts no call, says who froze it, and asks no one', async (
   expect(verdictOf(await session.call(call('free')))).toBe('output')
 })
 
-test('explain says that a host is frozen, and until when', async () => {
-  const { world, session } = await opened()
+test('explain says that a host is frozen, and who froze it', async () => {
+  const { world, session } = await opened({ extensions: [{ tools: { echo: { gated: false } } }] })
   expect(await session.explain(call())).toMatchObject({ decision: 'allow' })
   await world.host.freeze(FROZEN)
   expect(await session.explain(call())).toMatchObject({
@@ -45,13 +44,13 @@ test('explain says that a host is frozen, and until when', async () => {
 })
 
 test('a further attempt, a nested call and a call that waited for a person pass the gate', async () => {
-  const asked = Promise.withResolvers<void>()
   const approver = new ScriptedApprover()
   const runs: string[] = []
   const { world, session } = await opened({
     config: { retries: { backoffBase: 0, jitterMs: 0 } },
     extensions: [{ tools: {
       busy: {
+        gated: false,
         execute: async () => {
           runs.push('busy')
           await world.host.freeze(FROZEN)
@@ -59,6 +58,7 @@ test('a further attempt, a nested call and a call that waited for a person pass 
         },
       },
       outer: {
+        gated: false,
         requires: { fs: { read: ['{workspace}'] }, capabilities: ['tools.call'] },
         execute: async (_, { services, callId, signal }) => {
           runs.push('outer')
@@ -67,17 +67,17 @@ test('a further attempt, a nested call and a call that waited for a person pass 
             .error?.code
         },
       },
-      inner: { execute: () => runs.push('inner') },
+      inner: { gated: false, execute: () => runs.push('inner') },
       asks: { gated: true, execute: () => runs.push('asks') },
     } }],
   }, approver)
-  expect(verdictOf(await session.call(call('busy')))).toBe('HostFrozen')
+  const free = await world.host.openSession({ mode: 'yolo' })
+  expect(verdictOf(await free.call(call('busy')))).toBe('HostFrozen')
   await world.host.thaw()
-  const outer = await session.call(call('outer'))
+  const outer = await free.call(call('outer'))
   expect(JSON.stringify(outer)).toContain('HostFrozen')
   await world.host.thaw()
   const pending = session.call(call('asks'))
-  void pending.then(() => asked.resolve())
   await expect.poll(() => approver.asked.length).toBe(1)
   await world.host.freeze(FROZEN)
   approver.answer('once')
@@ -133,5 +133,4 @@ test('a call is decided again while approvals change, but not for ever', async (
   store.list = list
   expect(verdictOf(await session.call(call()))).toBe('output')
   expect([ran, approver.asked.length]).toEqual([2, 1])
-  await delay(0)
 })
