@@ -7,7 +7,7 @@ import { seatLost, storeClosed } from '@bulkhead/store/records'
 import type { Database } from '../connection/database.ts'
 import { CallEntries, type SeatGuard } from './call-entries.ts'
 import { gateIn, type GateState } from './gate.ts'
-import { BEAT, CALLS_OF, CLAIM, DESCRIBE, DISCARD, GATE, LEAVE, SHOW } from './work-statements.ts'
+import { BEAT, CALLS_OF, CLAIM, DESCRIBE, DISCARD, GATE, GONE_MS, LEAVE, SHOW } from './work-statements.ts'
 
 const BEAT_MS = 2_000
 /** How long what a host shows may wait for more of it. */
@@ -33,6 +33,9 @@ export class PostgresSeat implements Seat, SeatGuard {
   #info: HostInfo
   #number: number
   #revision: number
+  #epoch: number
+  /** When the last heartbeat was sent that the server has. */
+  #beatAt = performance.now()
   /** When heartbeats began to succeed. undefined while they fail. */
   #calmSince: number | undefined = performance.now()
   #beating: Promise<void> | undefined
@@ -53,6 +56,7 @@ export class PostgresSeat implements Seat, SeatGuard {
     this.#entries = new CallEntries(database, info.id, this)
     this.#number = state.number
     this.#revision = state.revision
+    this.#epoch = state.epoch
     this.#timer = setInterval(() => {
       // A fault is that of the server, which the next use reports.
       this.beat().catch(() => undefined)
@@ -105,16 +109,22 @@ export class PostgresSeat implements Seat, SeatGuard {
     return this.#leaving
   }
 
-  requireSeat(): void {
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  requireSeat(): Promise<void> | undefined {
     if (this.#isLost) throw seatLost(this.id)
     if (this.#leaving) throw storeClosed()
+    if (performance.now() - this.#beatAt <= GONE_MS) return undefined
+    return this.beat().then(() => this.requireSeat())
   }
 
   onFault(error: unknown): void {
     this.#listener.onFault(error)
   }
 
-  lose(): void {
+  #lose(): void {
     if (this.#isLost || this.#leaving) return
     this.#isLost = true
     clearInterval(this.#timer)
@@ -140,10 +150,13 @@ export class PostgresSeat implements Seat, SeatGuard {
 
   async #beat(): Promise<void> {
     if (this.#isLost || this.#leaving) return
+    const at = performance.now()
     try {
       const [row] = await this.#database.query(BEAT, [this.id])
       this.#calmSince ??= performance.now()
-      if (row!['held'] !== true) return this.lose()
+      if (row!['held'] !== true) return this.#lose()
+      this.#beatAt = at
+      this.#epoch = Number(row!['epoch'])
       this.#hear(gateIn(row!))
       if (row!['gone'] === true && this.canJudge) this.#listener.onGone()
     } catch (error) {

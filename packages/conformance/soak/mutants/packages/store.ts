@@ -1,5 +1,6 @@
 import type { Mutant } from '../mutant.ts'
 import { STORE_LIMITS } from './store/limits.ts'
 import { STORE_PROMISES } from './store/promises.ts'
+import { STORE_POSTGRES } from './store/postgres.ts'
 
-export const STORE: readonly Mutant[] = [...STORE_LIMITS, ...STORE_PROMISES]
+export const STORE: readonly Mutant[] = [...STORE_LIMITS, ...STORE_PROMISES, ...STORE_POSTGRES]
