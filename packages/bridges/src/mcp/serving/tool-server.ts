@@ -1,7 +1,7 @@
 import { mayChange, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import { noteOfCut, toMcp } from '@bulkhead/contract/dialects'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { CallToolResult, InputRequiredResult, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
+import type { CallToolResult, InputRequiredResult, Server, Tool } from '@modelcontextprotocol/server'
 import { ClientFault, missingCapability, readRequest, type ClientRequest, type Era } from './client-request.ts'
 import type { CallTool } from './plain-calls.ts'
 import type { Tasks } from './tasks.ts'
@@ -39,7 +39,9 @@ export function serveToolsOn(server: Server, era: Era, parts: ToolServerParts): 
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const request = readRequest(era, server, context.mcpReq)
     if (tasks && params.task) return beginTask(tasks, params, request, params.task.ttl)
-    return answer(await find(params, request, context), request, params)
+    const token = context.mcpReq.requestState<unknown>()
+    const call = token === undefined ? calls.begin(params, request) : await calls.resume(token, params, request)
+    return answer(call, request, params)
   })
   return (asked, port) => {
     const request = readRequest(era, server, port)
@@ -72,13 +74,6 @@ export function serveToolsOn(server: Server, era: Era, parts: ToolServerParts): 
     void task.outcome.then(called)
     // The SDK accepts only results of calls, which have content.
     return { content: [], task: task.show() }
-  }
-
-  async function find(asked: AskedCall, request: ClientRequest, { mcpReq }: ServerContext): Promise<OpenCall> {
-    const token = mcpReq.requestState<unknown>()
-    return token === undefined
-      ? calls.begin(asked, request)
-      : calls.resume(token, asked, request)
   }
 
   async function ask(call: OpenCall, question: OpenQuestion, asked: AskedCall): Promise<InputRequiredResult> {

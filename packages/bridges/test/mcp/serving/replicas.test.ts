@@ -1,8 +1,12 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import type { Json } from '@bulkhead/kit/json'
 import { afterEach, expect, it } from 'vitest'
+import { forward } from '../../../src/mcp/serving/forward.ts'
 import { Replicas } from '../../../src/mcp/serving/replicas.ts'
 import type { ReplicaRecords } from '../../../src/mcp/serving/served-session.ts'
 
@@ -92,3 +96,35 @@ it('continues what changes nothing, and asks again in a replica that was busy en
   expect(await serve('tools/list')).toBe('continued s')
   expect(other.count()).toBe(2)
 })
+
+it('sends a token over TLS to the certificate of the replica only', async () => {
+  const pem = (name: string) =>
+    readFileSync(join(import.meta.dirname, '../../../../broker/test/net/fixtures', `${name}.pem`), 'utf8')
+  let tokens = 0
+  const server = createHttpsServer({ cert: pem('certificate'), key: pem('key') }, (req, res) => {
+    tokens += req.headers.authorization === undefined ? 0 : 1
+    res.end('{}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => { server.closeAllConnections(); server.close() })
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  const request = new Request('http://localhost/mcp', { method: 'POST', headers: { Authorization: 'Bearer x' } })
+  const send = (cert: string) => forward({ url, cert }, request, body('tools/list'), () => false)
+  expect((await send(pem('certificate'))).status).toBe(200)
+  await expect(send(OTHER)).rejects.toMatchObject({ name: 'LostReplica' })
+  expect(tokens).toBe(1)
+})
+
+/** Of no replica. */
+const OTHER = `-----BEGIN CERTIFICATE-----
+MIIBdjCCAR2gAwIBAgIUd415JqxoFtBy77fKN35y9QgZbbYwCgYIKoZIzj0EAwIw
+EDEOMAwGA1UEAwwFb3RoZXIwIBcNMjYxMTE5MDI0MDUyWhgPMjEyNjEwMjYwMjQw
+NTJaMBAxDjAMBgNVBAMMBW90aGVyMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+o3duoHJgpWH+GsDUgmD0583gCqzaGRjZMLJx9+Tpo71tMDhqNfMLP3PwxMk6w44c
+jg+HUh4jwmlv91Tg/CdvrqNTMFEwHQYDVR0OBBYEFOOfyp5ySMWTTp+mkzuegP97
+YmO+MB8GA1UdIwQYMBaAFOOfyp5ySMWTTp+mkzuegP97YmO+MA8GA1UdEwEB/wQF
+MAMBAf8wCgYIKoZIzj0EAwIDRwAwRAIgfwu5luwC+tRB8unfb/0q9rHLudDIn789
+2N5xqt0QvrICID+n4gAhbMRq7qliIfO37zISwxw45d4VIAskzfWG/Vek
+-----END CERTIFICATE-----
+`

@@ -73,7 +73,8 @@ home).
 
 With --http it serves Streamable HTTP at /mcp until it is stopped. The address is printed once, on standard error. Every
 request must carry the header "Authorization: Bearer TOKEN", and may come from this machine only, unless you pass
---host. Each client gets its own session. The token is the one that you give, or one of "mcp token". Without either, a
+--host. Each client gets its own session, also from several of these processes on one home behind a load balancer, if
+all accept the same token. The token is the one that you give, or one of "mcp token". Without either, a
 new one is printed with each start.
 
 ${TOKEN_DETAILS}

@@ -1,5 +1,6 @@
 import type { Json } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
+import { ManualClock } from '../../twin/clock.ts'
 import { MemoryStore } from '../../twin/store.ts'
 import { verdictOf, type ExtensionSketch } from '../../twin/world.ts'
 import { ask, asking, CALL, opened, pausedIn } from './asking.ts'
@@ -71,4 +72,18 @@ test('records of an unknown form are ignored', async () => {
   expect((await world.host.pausedCalls()).map((paused) => paused.id)).toEqual([id])
   for (const other of ['call', 'question', 'asked', 'none'])
     await expect(session.resume(other, 'Fram')).rejects.toMatchObject({ code: 'NotFound' })
+})
+
+test('that a question was answered is known for a day', async () => {
+  const [store, clock] = [new MemoryStore(), new ManualClock()]
+  const { world, session } = await opened(store, asking([ask('Ship?')]), { pause: true }, { clock })
+  const id = pausedIn(await session.call(CALL))
+  expect(await session.resume(id, 'Fram')).toMatchObject({ data: ['Fram'] })
+  await clock.advance(24 * 60 * 60 * 1000)
+  expect(await world.host.pausedCalls()).toEqual([])
+  await expect(session.resume(id, 'Maud')).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
+  await clock.advance(1)
+  expect(await world.host.pausedCalls()).toEqual([])
+  await expect.poll(() => store.list('paused')).toEqual([])
+  await expect(session.resume(id, 'Maud')).rejects.toMatchObject({ code: 'NotFound' })
 })

@@ -159,14 +159,14 @@ export const HOST_CALL_PROMISES: readonly Mutant[] = [
     what: 'A budget denies the call beyond it',
     file: 'packages/host/src/model/budget.ts',
     from: 'if (used.calls + 1 > callLimit) {',
-    to: 'if (this.#calls < 0) {',
+    to: 'if (used.calls < 0) {',
     test: 'packages/host/test/model/budget.test.ts',
   },
   {
     what: 'Without its tokens a budget denies',
     file: 'packages/host/src/model/budget.ts',
     from: 'if (used.tokens + tokens > tokenLimit) {',
-    to: 'if (this.#tokens < 0) {',
+    to: 'if (used.tokens < 0) {',
     test: 'packages/host/test/model/budget.test.ts',
   },
   {
