@@ -20,11 +20,10 @@ const digests = (): ReadonlyMap<string, string> => new Map(
     .map((path) => [path.slice(copy.length + 1), createHash('sha256').update(readFileSync(path)).digest('hex')]),
 )
 const { HOME, PATH, TMPDIR } = process.env
+const env = { HOME, PATH, TMPDIR, NO_COLOR: '1' }
 const run = (folder: string, ...args: readonly string[]): string =>
   execFileSync(process.execPath, args, {
-    cwd: join(copy, folder), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'],
-    // The sources of the copy are compiled once for all of its processes.
-    env: { HOME, PATH, TMPDIR, NO_COLOR: '1', NODE_COMPILE_CACHE: join(copy, 'node_modules.compiled') },
+    cwd: join(copy, folder), encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'],
   })
 const VITEST = [
   join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--config', '../../vitest.shared.ts', '--reporter=verbose',
