@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile, Diagnostic } from '@bulkhead/contract'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, type TestOptions } from 'vitest'
 import { lookWall } from '../../broker/src/index.ts'
 import { needs, withoutBubblewrap } from '../../../scripts/machine.ts'
 import { runsIf } from '../../../scripts/skips.ts'
@@ -178,12 +178,8 @@ describe.each([
     await expect.poll(() => printed.split('\n'), { timeout: 20_000 }).toContain(`Walls around ${line}`)
   }
 
-  // In `npm test` only what mcp-command.test.ts does not see: loading the command takes most of the time.
-  const isFirst = prefix.length === 0
-  it('a server over HTTP says it once it is known', thoroughly(false, true) ? condition : ONLY_IN_SOAK, () =>
-    seeLine('mcp', '--http', '--port', '0'),
-  )
-  it('a workbench says it once it is known', thoroughly(!isFirst, true) ? condition : ONLY_IN_SOAK, () =>
-    seeLine('dev', 'tools/hello'),
-  )
+  // mcp-command.test.ts sees the line of a server in `npm test`. Loading the command takes most of the time.
+  const options = thoroughly<TestOptions>(ONLY_IN_SOAK, condition)
+  it('a server over HTTP says it once it is known', options, () => seeLine('mcp', '--http', '--port', '0'))
+  it('a workbench says it once it is known', options, () => seeLine('dev', 'tools/hello'))
 })

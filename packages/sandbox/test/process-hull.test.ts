@@ -44,6 +44,22 @@ describe('a hull', () => {
     await expect.poll(() => startedAs(node)).toEqual([])
   })
 
+  it('is heard if it ends at once, before it reads its limits', async () => {
+    // Ends as soon as it has its script. A write to a process that has ended would discard what it reported.
+    const hull = `const { readSync, writeSync } = process.getBuiltinModule('node:fs')
+      const chunk = Buffer.alloc(65_536)
+      while (!chunk.subarray(0, readSync(3, chunk)).includes(10));
+      writeSync(3, '{"type":"exit","code":7}\\n')
+      process.kill(process.pid, 'SIGKILL')`
+    // More than fits into the buffer of the socket, as the real one.
+    const script = { text: 'x'.repeat(600_000), cache: new Uint8Array() }
+    const start = processStarter({ hull, script, boot: '', author: '', shims: '' }, withoutLayers('not here'))
+    // Many at once, so that the system interrupts this process between its writes.
+    const hulls = Array.from({ length: thoroughly(24, 200) }, () => start(DEFAULT_LIMITS, false).assign(DEFAULT_LIMITS))
+    const end = { kind: 'crashed', text: 'its thread ended with code 7' }
+    expect(await Promise.all(hulls.map(({ exited }) => exited))).toEqual(hulls.map(() => end))
+  })
+
   it.each(OS_MODES)('has no environment, its own process group and no other descriptors, os: %s', async (os) => {
     const known = new Set(childrenOf(process.pid))
     const sandbox = pooled({ spares: { process: 0 }, os })

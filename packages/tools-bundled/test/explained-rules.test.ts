@@ -225,6 +225,6 @@ it('explain equals the call, whatever rules all authors have', { ...WALLS, timeo
         await host.close()
       }
     }),
-    { numRuns: thoroughly(30, 5_000), examples: FOUND.map((one) => [one]) },
+    { numRuns: thoroughly(15, 5_000), examples: FOUND.map((one) => [one]) },
   )
 })

@@ -15,10 +15,13 @@ import { openShop } from './shop.ts'
 const ROOT = join(import.meta.dirname, '../../../..')
 let folder: string
 let extension: string
+/** As the template has it. Tests write this file again. */
+let written: unknown
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-openapi-template-'))
   extension = join(folder, 'pets')
   await inside(['new', 'pets', '--template', 'openapi'], folder)
+  written = JSON.parse(readFileSync(join(extension, 'api.json'), 'utf8'))
   // Copies, as npm makes them: what a link leads to is outside the folder, and is not bundled.
   for (const part of ['bridges/package.json', 'bridges/src', 'kit/package.json', 'kit/src']) {
     cpSync(join(ROOT, 'packages', part), join(extension, 'node_modules/@bulkhead', part), { recursive: true })
@@ -56,7 +59,6 @@ function runTest(): { readonly passed: string; readonly output: string } {
 const namesOf = (api: { readonly tools: readonly { readonly name: string }[] }) => api.tools.map(({ name }) => name)
 
 it('api.json of the template is what generate.ts makes of its document', async () => {
-  const written = JSON.parse(readFileSync(join(extension, 'api.json'), 'utf8')) as unknown
   expect(await generate({ 'openapi.json': readFileSync(join(extension, 'openapi.json'), 'utf8') })).toEqual({
     extension: written, notes: [],
   })

@@ -4,6 +4,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inspectPackage } from '../../src/install/obtain-package.ts'
 import { packFolder } from '../../src/pack/pack-folder.ts'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 import { folderOf, packageFiles } from '../install/install-fixture.ts'
 import { bundleOf } from './bundle-fixture.ts'
@@ -230,7 +231,7 @@ describe('signing', () => {
         )
       }
     }
-    for (let at = 0; at < packed.tarball.length; at += 37) {
+    for (let at = 0; at < packed.tarball.length; at += thoroughly(101, 37)) {
       const changed = Uint8Array.from(packed.tarball)
       changed[at]! ^= 0x10
       writeFileSync(join(home.base, 'changed.tgz'), changed)

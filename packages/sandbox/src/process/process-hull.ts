@@ -46,7 +46,11 @@ export function processStarter(image: Image, layers: OsLayers, onListening?: (ad
     const child = spawnHull(process.execPath, [...FLAGS, '--eval', hull, JSON.stringify(start)], layers, shape, masked)
     const streams = streamsOf(child)
     if (onListening !== undefined) findAddress(streams.stderr, onListening)
+    // With the limits in one write if it is assigned at once: it may end when it has the script, and a failed write would
+    // discard the report of its end.
+    streams.control.cork()
     streams.control.write(handovers.of(image.script, spare))
+    process.nextTick(() => streams.control.uncork())
     return new ProcessHull(child, streams, shape)
   }
 }

@@ -79,5 +79,5 @@ it('a store behaves like a durable Map and array for any sequence of operations'
     await using folder = new StoreFolder()
     const real: Real = { store: await folder.open(), reopen: () => folder.open() }
     await fc.asyncModelRun(() => ({ model: { entries: new Map(), audit: [] }, real }), commands)
-  }), { numRuns: thoroughly(10, 100) })
+  }), { numRuns: thoroughly(5, 100) })
 })

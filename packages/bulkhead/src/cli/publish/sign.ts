@@ -39,7 +39,7 @@ hosts refuse it. A tarball is replaced. In a folder, ${SIGNATURE_FILE} is writte
         ...sourceLines(packed), ...extensionLines(extension), line('written', file), '',
       ].join('\n'))
       const next = `Now run bulkhead pack or bulkhead publish on ${visibleText(target)}.\n`
-      if (!isTarball) process.stdout.write(hint(next))
+      if (!isTarball(target)) process.stdout.write(hint(next))
     }
     return 0
   },

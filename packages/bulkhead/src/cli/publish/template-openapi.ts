@@ -96,7 +96,7 @@ const API = {
     name: 'get_forecast',
     declared: {
       label: DESCRIPTION, description: DESCRIPTION, requires: { net: { hosts: ['api.example.com:443'] } },
-      gated: true, mode: 'external', idempotent: false, kind: 'fetch', timeoutMs: 30_000, approvalKey: '{city}',
+      gated: true, mode: 'external', effects: 'none', kind: 'fetch', timeoutMs: 30_000, approvalKey: '{city}',
       input: {
         type: 'object', properties: { city: CITY, days: DAYS }, required: ['city'], additionalProperties: false,
       },

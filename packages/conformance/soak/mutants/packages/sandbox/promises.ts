@@ -2,6 +2,13 @@ import type { Mutant } from '../../mutant.ts'
 
 export const SANDBOX_PROMISES: readonly Mutant[] = [
   {
+    what: 'The end of a process is reported, also if it ends before it has read its limits',
+    file: 'packages/sandbox/src/process/process-hull.ts',
+    from: '    streams.control.cork()\n',
+    to: '',
+    test: 'packages/sandbox/test/process-hull.test.ts',
+  },
+  {
     what: 'The first message that violates the protocol ends the compartment',
     file: 'packages/sandbox/src/session/gate.ts',
     from: 'if (!methods.has(method)) throw',
