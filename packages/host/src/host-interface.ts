@@ -1,5 +1,6 @@
 import type {
-  AgentDescriptor, AgentInput, AgentManifest, ArgumentsReader, BulkheadError, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer,
+  AgentDescriptor, AgentInput, AgentManifest, ArgumentsReader, BulkheadError, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Freeze,
+  FreezeReport, Interactor, JoinedHost, Layer,
   LifecycleState, Placement, Store, ToolDefinition, ToolListing,
 } from '@bulkhead/contract'
 import type { Extension } from './extensions/lifecycle/extension.ts'
@@ -124,6 +125,19 @@ export interface Host {
   forgetPaused(id: string): Promise<void>
   /** Calls that were open when a host of this store ended, each closed with an error outcome. Never rejects. */
   interruptedCalls(): Promise<readonly InterruptedCall[]>
+  /**
+   * The hosts on the store, this one included: sessions, open questions and running calls of each, and the digest of its
+   * rules. Rejects with StoreUnavailable.
+   */
+  hosts(): Promise<readonly JoinedHost[]>
+  /**
+   * Stops every host on the store from starting calls, nested calls and further attempts included: they end with
+   * HostFrozen. Running calls go on unless they are cancelled. It is confirmed if the report names no unconfirmed host;
+   * it is in force in any case. Rejects with StoreUnavailable.
+   */
+  freeze(order?: FreezeOrder): Promise<FreezeReport>
+  /** Lets calls start again. Resolves with the freeze that it ended. Rejects with StoreUnavailable. */
+  thaw(): Promise<Freeze | undefined>
   /** Resolves when all events so far are stored. Rejects with StoreUnavailable if audit records were lost. */
   flush(): Promise<void>
   /**
@@ -140,6 +154,14 @@ export interface Host {
    * Sandbox and store stay open: the caller that opened them closes them.
    */
   close(): Promise<CloseReport>
+}
+
+export interface FreezeOrder {
+  /** Who freezes, for the error of each call. Default: the id of the host. */
+  readonly by?: string
+  readonly reason?: string
+  /** Whether running calls are cancelled. Default: false. */
+  readonly cancel?: boolean
 }
 
 export interface CloseReport extends StopReport {

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import {
   BulkheadError, requireOptions, type AgentDescriptor, type AgentManifest, type ArgumentsReader, type Diagnostic, type EventListener, type EventType,
-  type ExtensionDescriptor, type Layer, type ToolDefinition, type ToolListing,
+  type ExtensionDescriptor, type Freeze, type FreezeReport, type JoinedHost, type Layer, type ToolDefinition, type ToolListing,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
+import { visibleText } from '@bulkhead/kit/text'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { HookChain, HOOKS_FORM, refuseSlips } from './calls/hooks.ts'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './policy/approvals/approval-book.ts'
 import { openAudit, type AuditTrail } from './records/audit-trail.ts'
 import { EventBus, requireSubscription } from './records/events.ts'
 import {
-  statusOf, type ExtensionStatus, type CloseReport, type Host, type HostOptions, type SwitchReport,
+  statusOf, type ExtensionStatus, type CloseReport, type FreezeOrder, type Host, type HostOptions, type SwitchReport,
 } from './host-interface.ts'
 import { LoopLagMonitor, type LoopLag } from './records/loop-lag.ts'
 import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
@@ -25,6 +26,9 @@ import { systemClock } from './model/system-clock.ts'
 import type { InterruptedCall } from './records/interrupted-calls.ts'
 import { CallJournal } from './records/call-journal.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
+import { HostSeat } from './records/host-seat.ts'
+import { showSessions } from './records/shown-sessions.ts'
+import { SoleWork } from './records/sole-work.ts'
 import { sidecarWithTimeout, StoreWithTimeout } from './records/timeouts.ts'
 import type { WallReport } from './sessions/wall-report.ts'
 import { Workspace, type Place, type WorkspaceSources } from './sessions/workspace.ts'
@@ -71,9 +75,17 @@ class ToolHost implements Host {
       argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true },
     } = options
     const events = new EventBus(clock)
-    const journal = new CallJournal({ store, owner, events, clock, audited: async () => this.#audit?.settled() })
+    const work = store.work ?? new SoleWork(store, options.store, owner)
+    const seat: HostSeat = new HostSeat({
+      work, owner, events, clock,
+      describe: () => ({ workspace: this.#workspace.path, rules: this.#workspace.rules }),
+      onFreeze: (freeze) => { if (freeze.cancel) this.#cancelRunning(freeze) },
+      onRevision: () => { for (const { projectApprovals } of this.#workspaces) projectApprovals.hint() },
+      onGone: () => journal.recoverAgain(),
+    })
+    const journal = new CallJournal({ store, seat, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
-      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
+      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat, work,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
       agents: readAgents(agents), roles, agentsRequire, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
     }
@@ -83,6 +95,7 @@ class ToolHost implements Host {
     this.approvals = createApprovalBook({
       ledger: this.#workspace.projectApprovals.ledger, now: () => clock.now(), open: () => this.#openApprovals(),
     })
+    showSessions(events, seat)
     // Later, so that a listener that subscribes at once receives it.
     queueMicrotask(() => journal.recover())
   }
@@ -203,6 +216,21 @@ class ToolHost implements Host {
     return this.#sources.journal.recover()
   }
 
+  hosts(): Promise<readonly JoinedHost[]> {
+    return this.#sources.seat.hosts()
+  }
+
+  async freeze(order: FreezeOrder = {}): Promise<FreezeReport> {
+    requireOptions('freeze', order, FREEZE)
+    const { work, seat } = this.#sources
+    const { by = `the host ${seat.id}`, reason, cancel } = order
+    return work.freeze({ by, ...(reason !== undefined && { reason }), ...(cancel && { cancel }) })
+  }
+
+  thaw(): Promise<Freeze | undefined> {
+    return this.#sources.work.thaw()
+  }
+
   async flush(): Promise<void> {
     await Promise.all(this.#workspaces.map(({ projectApprovals }) => projectApprovals.settled()))
     // Waits for both, also if one of them fails.
@@ -247,6 +275,12 @@ class ToolHost implements Host {
     }
   }
 
+  #cancelRunning({ by, reason }: Freeze): void {
+    const why = reason === undefined ? '' : `: ${visibleText(reason)}`
+    const error = new BulkheadError('ToolCancelled', `${visibleText(by)} froze all hosts and cancelled what runs${why}.`)
+    for (const workspace of this.#workspaces) workspace.cancelRunning(error)
+  }
+
   #refuseClosed(): void {
     if (this.#closing) throw closed()
   }
@@ -283,6 +317,7 @@ class ToolHost implements Host {
     await this.flush().catch(() => undefined)
     // That event must be stored too.
     await this.flush().catch(() => undefined)
+    await this.#sources.seat.leave()
     this.#loopLag.stop()
     return {
       stopped: reports.flatMap(({ stopped }) => stopped), faults: reports.flatMap(({ faults }) => faults),
@@ -291,6 +326,7 @@ class ToolHost implements Host {
   }
 }
 
+const FREEZE: OptionForms<FreezeOrder> = { by: forms.text, reason: forms.text, cancel: forms.flag }
 const REGISTERED = { extensions: forms.list(forms.object) }
 const RELOAD: OptionForms<ReloadRequest> = { report: forms.object, extensions: forms.list(forms.text) }
 const WORKFLOW = { limits: BUDGET_FORM, work: forms.method }

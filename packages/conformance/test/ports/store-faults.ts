@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   BulkheadError, type AuditEntry, type AuditSpan, type CallEntry, type ChangeStore, type Seat, type Store,
   type StoreCollection, type Work,
@@ -271,31 +272,12 @@ export const FAULTY_STORES: Readonly<Record<string, FaultyStore>> = {
     }),
   },
   'starts a call in two steps': {
-    breaks: ['store-freeze-race'],
-    wrap: works((own) => ({
-      async join(info, listener) {
-        const seat = await own.join(info, listener)
-        return new Proxy(seat, {
-          get: (target, key) => {
-            if (key !== 'open') return (Reflect.get(target, key) as (...given: unknown[]) => unknown).bind(target)
-            return (call: Parameters<Seat['open']>[0]): CallEntry => {
-              let entry: CallEntry | undefined
-              return {
-                start: async (how) => {
-                  const freeze = await own.frozen()
-                  if (freeze) return { is: 'frozen', freeze }
-                  entry = seat.open(call)
-                  // A step later, and it does not look again.
-                  await new Promise((resolve) => { setTimeout(resolve, 50) })
-                  const started = await entry.start(how)
-                  return started.is === 'frozen' && how.revision === undefined ? { is: 'started' } : started
-                },
-                begin: (effect) => entry!.begin(effect),
-                end: () => entry?.end(),
-              }
-            }
-          },
-        })
+    breaks: ['store-freeze', 'store-freeze-race'],
+    wrap: entries((entry) => ({
+      start: async (how) => {
+        await sleep(50)
+        const started = await entry.start(how)
+        return started.is === 'frozen' ? { is: 'started' } : started
       },
     })),
   },

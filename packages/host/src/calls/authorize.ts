@@ -6,7 +6,7 @@ import type { AllowedCall, Call, DecidedCall, HostContext, ValidatedCall } from 
 import type { Decision } from '../policy/decision.ts'
 import type { CallAnalysis } from '../policy/model/checked-call.ts'
 import { chosenOffer, type Offer } from '../policy/approvals/offers.ts'
-import { findApprovals } from '../policy/evaluate.ts'
+import { findApprovals, withFreshApprovals } from '../policy/evaluate.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
 import { permitsIn, stageGrant } from '../policy/policies.ts'
 import { approve, deny, errorOf, headless, type Verdict } from '../policy/model/verdict.ts'
@@ -15,10 +15,10 @@ import { lossesOf } from './decide.ts'
 
 /** For a decision that needs no person. Throws the error of a deny. */
 export function requireAllowed(decided: DecidedCall, host: HostContext): AllowedCall {
-  const { call, decision: { verdict, approvals } } = decided
+  const { call, decision: { verdict, approvals, revision } } = decided
   emitChanges(decided, host)
   if (approvals) call.session.approvals.use(approvals)
-  return carryOut(decided, { verdict, approvals }, host)
+  return carryOut(decided, { verdict, approvals, revision }, host)
 }
 
 /** Asks one person one question, and waits for the answer. Throws if the answer is no. */
@@ -37,15 +37,16 @@ function emitChanges({ call, changes }: DecidedCall, { events }: HostContext): v
 interface Answer {
   readonly verdict: Verdict
   readonly approvals?: readonly KeptApproval[] | undefined
+  readonly revision?: number | undefined
 }
 
-function carryOut(decided: DecidedCall, { verdict, approvals }: Answer, host: HostContext): AllowedCall {
+function carryOut(decided: DecidedCall, { verdict, approvals, revision }: Answer, host: HostContext): AllowedCall {
   if (verdict.action !== 'allow') throw refuse(decided, verdict, host)
   const lossesBefore = lossesOf(host)
   if (host.events.hears('ToolInvocationDecided')) emitDecided(decided, 'allow', verdict, host)
   const { call, decision } = decided
   const isApproved = verdict.approves === true || decision.verdicts.some(({ approves }) => approves === true)
-  return { call, decision, isApproved, approvals, lossesBefore }
+  return { call, decision, isApproved, approvals, revision, lossesBefore }
 }
 
 /** From the decision on. */
@@ -178,8 +179,9 @@ class ConcurrentApproval {
     if (this.#given) return true
     const verdict = approvals?.[0]?.verdict
     if (!approvals || !verdict) return false
-    this.#call.session.approvals.use(approvals)
-    this.#given = { verdict, approvals }
+    const { approvals: ofSession } = this.#call.session
+    ofSession.use(approvals)
+    this.#given = { verdict, approvals, revision: ofSession.revisionOf(approvals) }
     return true
   }
 }
@@ -202,16 +204,17 @@ export function redeemPermits(allowed: AllowedCall, host: HostContext): void {
 }
 
 /**
- * Throws if an approval that allowed the call was revoked, here or elsewhere, while the call waited for those before
- * it.
+ * The approvals changed since the decision, here or elsewhere. Returns the call as it is allowed now, and asks a person
+ * if that is needed. Throws as the decision does.
  */
-export async function redeemApprovals(allowed: AllowedCall, host: HostContext): Promise<AllowedCall> {
-  const { approvals, call: { session } } = allowed
-  if (!approvals) return allowed
-  if (session.approvals.isStale(approvals)) await session.approvals.refresh()
-  if (!approvals.some(({ isRevoked }) => isRevoked)) return allowed
-  const revoked = deny('approval', 'ApprovalDenied', 'approval', 'its approval was revoked before it began')
-  throw refuse(allowed, revoked, host)
+export async function decideAgain({ call, decision: before, ...allowed }: AllowedCall, host: HostContext): Promise<AllowedCall> {
+  const { approvals } = call.session
+  await approvals.refresh()
+  const decision = withFreshApprovals(before, call)
+  if (decision.verdict.action === 'allow') {
+    return { ...allowed, call, decision, approvals: decision.approvals, revision: decision.revision }
+  }
+  return askPerson({ call, decision, changes: [] }, host)
 }
 
 /** Ends the turn of a call that needs a person, if no one is there and the session wants that. Throws the reason. */

@@ -36,12 +36,14 @@ function makeChange(
 }
 
 /**
- * The decision: the verdicts of the policies, then budget and audit. These deny before a person is asked. Synchronous,
+ * The decision: the verdicts of the policies, then `refused`, budget and audit. These deny before a person is asked. Synchronous,
  * so that of several calls the one that takes the last of a budget is known to the next.
  */
-export function decide({ call, evaluation, changes }: EvaluatedCall, host: HostContext): DecidedCall {
+export function decide(
+  { call, evaluation, changes }: EvaluatedCall, host: HostContext, refused?: Verdict,
+): DecidedCall {
   const { verdicts, verdict } = evaluation
-  const denied = verdict.action === 'deny' ? undefined : checkBudget(call) ?? checkAudit(host)
+  const denied = verdict.action === 'deny' ? undefined : refused ?? checkBudget(call) ?? checkAudit(host)
   if (!denied) return { call, decision: evaluation, changes }
   const decision = {
     ...evaluation, verdicts: [...verdicts, denied], verdict: denied, asks: [], answerable: false, approvals: undefined,

@@ -5,8 +5,9 @@ import { eventFields } from '../model/event-fields.ts'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import { backoffMs, mayRetry, type Failure, type Retries } from '../model/retries.ts'
 import type { Attempts } from '../model/call-run.ts'
-import type { AllowedCall, ClearedCall, ExecutedCall, HostContext, ValidatedCall } from '../policy/call.ts'
+import type { AllowedCall, ExecutedCall, HostContext, StartedCall, ValidatedCall } from '../policy/call.ts'
 import { noteStopped } from '../policy/command-walls.ts'
+import { passAgain } from './gate.ts'
 import { observe } from './hooks.ts'
 import { RunningCall } from './running-call.ts'
 
@@ -15,18 +16,22 @@ import { RunningCall } from './running-call.ts'
  * failure.
  */
 export async function execute(
-  { cleared: { allowed } }: ClearedCall, attempts: Attempts, host: HostContext,
+  { started: allowed }: StartedCall, attempts: Attempts, host: HostContext,
 ): Promise<ExecutedCall> {
   const { call } = allowed
   // A compartment that ended before it got the call: the next one gets it.
   let gone: CompartmentSession | undefined
   for (;;) {
+    if (attempts.count > 0 && !gone) await passAgain(call, attempts, attempts.count + 1)
     if (!gone) beginAttempt(call, attempts, host)
     let compartment: CompartmentSession | undefined
     let result: Reading | BulkheadError
     try {
-      compartment = (gone ? undefined : call.tool.extension.compartment)
-        ?? await untilStarted(call, attempts, host.clock, gone)
+      compartment = gone ? undefined : call.tool.extension.compartment
+      if (compartment === undefined) {
+        compartment = await untilStarted(call, attempts, host.clock, gone)
+        await passAgain(call, attempts, attempts.count)
+      }
       // A hook may have cancelled it, or it was cancelled while the compartment started.
       call.throwIfCancelled()
       result = readReturn(await new RunningCall(allowed, attempts, host).run(compartment), call.tool.returns)

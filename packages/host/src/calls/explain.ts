@@ -16,6 +16,7 @@ import { headless, isOfAgent, isOfGrant, type DecisionStage, type Verdict } from
 import { questionOf } from './approval-request.ts'
 import { decide, evaluateCall } from './decide.ts'
 import { programTools, type ProgramTool } from './explain-program.ts'
+import { frozenVerdict } from './gate.ts'
 import { check, take } from './pipeline.ts'
 import { propose, type Proposal } from './receive.ts'
 import { unrecordedCommands } from './unrecorded-commands.ts'
@@ -73,7 +74,12 @@ export interface Explanation {
 export async function explainCall(proposal: Proposal, host: HostContext): Promise<Explanation> {
   const run = new CallRun<StageRecord>(propose(proposal, host.clock))
   try {
-    return await explainDecision(decide(await evaluateCall(check(run, take(run)), run.attempts, host), host), host)
+    const validated = check(run, take(run))
+    await validated.session.approvals.refreshIfStale()
+    const evaluated = await evaluateCall(validated, run.attempts, host)
+    const freeze = await host.seat.frozen()
+    const refused = freeze && frozenVerdict(freeze, validated.tool.name)
+    return await explainDecision(decide(evaluated, host, refused), host)
   } catch (thrown) {
     return explainRefusal(run.reached, BulkheadError.from(thrown))
   } finally {
@@ -249,6 +255,7 @@ function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext 
         `Put "${tool}:${approvalKey}" on the allowlist, and set the mode to allowlist.`,
         ...(answeredByRule ? [`Add a rule that allows "${tool}" for this key.`] : []),
       ]
+    case 'freeze':
     case 'budget':
     case 'audit':
       return [ERRORS[code].cure]

@@ -7,18 +7,18 @@ import {
   callOf, type AllowedCall, type BudgetedCall, type Call, type DecidedCall, type HostContext, type ResolvedCall,
   type StageRecord, type ValidatedCall,
 } from '../policy/call.ts'
-import type { JournalledCall } from '../records/journal-file.ts'
-import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
+import type { JournalledCall } from '../records/call-journal.ts'
+import { askPerson, redeemPermits, requireAllowed } from './authorize.ts'
 import {
   auditFault, decide, evaluateCall, isAuditRequired, reserveBudget, retryAudit, untilRecorded,
 } from './decide.ts'
 import { execute } from './execute.ts'
+import { frozenVerdict, pass } from './gate.ts'
 import { guardResult, isResultGuarded } from './guard-result.ts'
 import { runBeforeHooks } from './hooks.ts'
 import { isRevertible, recordEffect } from './record-effect.ts'
 import { claimKey, keyedCall, recordOutcome, Replay } from './keyed-call.ts'
 import { propose, receive, resolve, takeArguments, validate, type Proposal } from './receive.ts'
-import { startOf } from './running-call.ts'
 import { endingOf, replayOf, saveWhole, settle, type Ending } from './settle.ts'
 
 /** Runs one call to its single outcome. Never rejects. */
@@ -58,7 +58,7 @@ export function untilAdmitted({ run }: PreparedCall): Promise<unknown> | undefin
 
 /** Runs a prepared call after those before it. Never rejects. */
 export const finishCall = ({ run, allowed }: PreparedCall, host: HostContext): Promise<Outcome> =>
-  finish(run, allowed.then(async (ready) => reserve(await redeemApprovals(ready, host), run, host)), host)
+  finish(run, allowed.then((ready) => reserve(ready, run, host)), host)
 
 /**
  * Ends a prepared call that gives way to a new message of the user. A call that was denied stays denied. Never rejects.
@@ -89,7 +89,9 @@ async function authorize<Next>(
     const earlier = host.order.wait(turn)
     if (earlier) await earlier
     if (auditFault(host)) await retryAudit(validated, host)
-    const decided = run.reach(decide(evaluated, host))
+    const freeze = host.seat.mayBeFrozen || evaluated.evaluation.verdict.action === 'ask'
+      ? await host.seat.frozen() : undefined
+    const decided = run.reach(decide(evaluated, host, freeze && frozenVerdict(freeze, validated.tool.name)))
     const claiming = claimKey(decided, run, host)
     if (claiming) await claiming
     const allowed = decided.decision.verdict.action === 'ask'
@@ -172,10 +174,8 @@ async function finish(run: CallRun<StageRecord>, ready: Promise<BudgetedCall>, h
     const { allowed, allowed: { call } } = budgeted
     const cleared = await runBeforeHooks(budgeted, host)
     if (isAuditRequired(host)) await untilRecorded(allowed, host)
-    if (run.written) await untilAborted(run.written, call.signal)
-    // A note about its start is written before it.
-    const isInline = call.tool.extension.arrangement.placement === 'inline' && startOf(call.tool) === undefined
-    const executed = run.reach(await host.journal.leave(() => execute(cleared, run.attempts, host), isInline))
+    const started = await pass(cleared, run, host)
+    const executed = run.reach(await execute(started, run.attempts, host))
     if (isRevertible(executed)) await recordEffect(executed, host)
     ending = endingOf(run, isResultGuarded(call) ? await guardResult(executed, host) : executed, host)
   } catch (thrown) {

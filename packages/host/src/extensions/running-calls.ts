@@ -51,6 +51,10 @@ export class RunningCalls<Call extends Running = Running> {
     return this.#calls.first as Call | undefined
   }
 
+  all(): readonly Call[] {
+    return this.#calls.items() as unknown as readonly Call[]
+  }
+
   get size(): number {
     return this.#calls.size
   }

@@ -14,8 +14,7 @@ export class BegunEffects {
   #hasBegunOutside = false
   readonly #steps = new Set<string>()
 
-  /** undefined: nothing outlives the process, so nothing is noted. */
-  noteIn(notes: EffectNotes | undefined): void {
+  noteIn(notes: EffectNotes): void {
     this.#notes = notes
   }
 
@@ -24,9 +23,20 @@ export class BegunEffects {
     return this.#hasBegunOutside || this.#steps.values().some((step) => !isKept(step))
   }
 
+  /** Whether something outside of steps is noted for the attempt. */
+  isNoted(attempt: number): boolean {
+    return this.#noted.has(keyOf(attempt, undefined))
+  }
+
+  /** Its start, outside of steps, was noted when the attempt started. */
+  noted(attempt: number): void {
+    this.#noted.set(keyOf(attempt, undefined), undefined)
+    this.#hasBegunOutside = true
+  }
+
   /** Contract: the effect waits for the promise, and must not begin if this throws or rejects. */
   begin(attempt: number, what: string, step: string | undefined): Promise<void> | undefined {
-    const key = `${attempt} ${step ?? ''}`
+    const key = keyOf(attempt, step)
     if (this.#noted.has(key)) return this.#noted.get(key)
     const pending = this.#notes?.begin(attempt, what, step)
     if (step === undefined) this.#hasBegunOutside = true
@@ -37,3 +47,5 @@ export class BegunEffects {
     return pending
   }
 }
+
+const keyOf = (attempt: number, step: string | undefined): string => `${attempt} ${step ?? ''}`

@@ -1,4 +1,4 @@
-import type { CallSteps, Clock } from '@bulkhead/contract'
+import type { CallSteps, Clock, Started } from '@bulkhead/contract'
 import { BegunEffects, type EffectNotes } from './begun-effects.ts'
 import type { Reservation } from './budget.ts'
 import { Deadline } from './deadline.ts'
@@ -14,12 +14,26 @@ interface KeptSteps extends CallSteps {
   forget(): Promise<void>
 }
 
+/** What an attempt rests on, and what its start begins. */
+interface AttemptStart {
+  readonly revision: number | undefined
+  readonly isInline: boolean
+  readonly begins: { readonly attempt: number; readonly what: string } | undefined
+}
+
+/** A call in the journal. */
+interface JournalEntry extends EffectNotes {
+  start(start: AttemptStart): Promise<Started>
+  close(): void
+}
+
 /**
  * The attempts of a call, what they began, and the time that they share. It runs while the call waits for its extension
  * to start and while the tool runs. Written by the stage that waits.
  */
 export class Attempts {
   readonly effects = new BegunEffects()
+  #journal: JournalEntry | undefined
   /** Set with the first step. */
   steps: KeptSteps | undefined
   #count = 0
@@ -45,6 +59,17 @@ export class Attempts {
     this.#count++
   }
 
+  /** The entry of the call in the journal. */
+  noteIn(journal: JournalEntry): void {
+    this.#journal = journal
+    this.effects.noteIn(journal)
+  }
+
+  /** Passes the gate of the store. Contract: the call is in the journal. */
+  start(start: AttemptStart): Promise<Started> {
+    return this.#journal!.start(start)
+  }
+
   /** All the time of the call. What was used stays used. */
   allow(ms: number): void {
     this.#allowedMs = ms
@@ -65,13 +90,6 @@ export class Attempts {
     this.#usedMs = this.#allowedMs - deadline.leftMs
     this.#pausedMs += deadline.pausedMs
   }
-}
-
-/** A call in the journal. */
-interface JournalEntry extends EffectNotes {
-  /** Settles when the store has it. */
-  readonly written?: Promise<void>
-  close(): void
 }
 
 /** The place of a call among those that its extension takes on. */
@@ -114,10 +132,6 @@ export class CallRun<Call> {
     return this.#askedMs + this.attempts.pausedMs
   }
 
-  get written(): Promise<void> | undefined {
-    return this.#journal?.written
-  }
-
   get reservation(): Reservation | undefined {
     return this.#reservation
   }
@@ -140,9 +154,9 @@ export class CallRun<Call> {
     this.#admission = admission
   }
 
-  open(journal: JournalEntry | undefined): void {
+  open(journal: JournalEntry): void {
     this.#journal = journal
-    this.attempts.effects.noteIn(journal)
+    this.attempts.noteIn(journal)
   }
 
   charge(reservation: Reservation): Reservation {

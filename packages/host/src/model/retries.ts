@@ -32,7 +32,7 @@ export interface Failure extends Pick<OutcomeError, 'class' | 'retryable'> {
 
 /** A second attempt of the same call would have no time left, meet the same fault, or ask a person twice. */
 const FINAL: ReadonlySet<ErrorCode> = new Set([
-  'ExecutionTimeout', 'OutcomeUnknown', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree',
+  'ExecutionTimeout', 'OutcomeUnknown', 'HostFrozen', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree',
   'LifecycleFailure',
   'LifecycleTimeout',
   'CompartmentQuarantined', 'MaxRetriesExceeded', 'InteractionTimeout', 'TooManyCalls',

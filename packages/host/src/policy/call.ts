@@ -14,6 +14,7 @@ import type { Leases, TickOrder } from '../model/waiting.ts'
 import type { AuditTrail } from '../records/audit-trail.ts'
 import type { CallJournal } from '../records/call-journal.ts'
 import type { EventBus } from '../records/events.ts'
+import type { HostSeat } from '../records/host-seat.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import type { RecordedOutcomes } from '../records/recorded-outcomes.ts'
 import type { Sidecar } from '../records/timeouts.ts'
@@ -212,6 +213,8 @@ export interface AllowedCall {
   readonly isApproved: boolean
   /** The earlier approvals that allow it. */
   readonly approvals: readonly KeptApproval[] | undefined
+  /** The revision of the approvals that it rests on, if it rests on approvals of the project. */
+  readonly revision: number | undefined
   /** If the audit is required: how often it had lost records when the call was decided. */
   readonly lossesBefore: number
 }
@@ -224,6 +227,11 @@ export interface BudgetedCall {
 /** No before-hook vetoed it: it may run. */
 export interface ClearedCall {
   readonly cleared: BudgetedCall
+}
+
+/** It has passed the gate of the store: its first attempt may run. */
+export interface StartedCall {
+  readonly started: AllowedCall
 }
 
 /** The tool has answered. */
@@ -245,6 +253,7 @@ export interface HostContext {
   readonly clock: Clock
   readonly metrics: MetricsRecorder
   readonly journal: CallJournal
+  readonly seat: HostSeat
   readonly audit: () => AuditTrail | undefined
   readonly order: TickOrder
   readonly paused: PausedCalls

@@ -14,6 +14,8 @@ export interface Decision {
   readonly answerable: boolean
   /** The approvals that answer it. */
   readonly approvals?: readonly KeptApproval[] | undefined
+  /** The revision of the approvals that it rests on, if it rests on approvals of the project. */
+  readonly revision?: number | undefined
 }
 
 /** Which stage changed the arguments, and why. `before` and `after` are digests. */

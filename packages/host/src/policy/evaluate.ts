@@ -64,7 +64,8 @@ export async function evaluate(
         addOpinion(evaluation, await judgeCommands(call, analysis, evaluation.verdicts, host))
       }
       const decision = conclude(evaluation, call)
-      if (!needsFreshApprovals(decision, call)) return { call, evaluation: decision, changes }
+      const needsFresh = 'approvals' in decision && await call.session.approvals.isStale(decision.approvals)
+      if (!needsFresh) return { call, evaluation: decision, changes }
       await call.session.approvals.refresh()
       return { call, evaluation: conclude(evaluation, call), changes }
     }
@@ -121,13 +122,22 @@ function conclude({ analysis: found, verdicts }: Evaluation, call: ValidatedCall
   const analysis: CallAnalysis = { ...found, questions }
   const answerable = asks.every(({ questions: own }) => own !== undefined)
   if (isStaged || !answerable) return { verdicts, verdict: first, analysis, asks, answerable }
-  const approvals = call.session.approvals.answering(call, analysis)
-  return { verdicts, verdict: approvals?.[0]?.verdict ?? first, analysis, asks, answerable, approvals }
+  return { verdicts, analysis, asks, answerable, ...answered(call, analysis, first) }
 }
 
-/** Another process changed the approvals that were looked at. */
-const needsFreshApprovals = (decision: Decision, { session: { approvals } }: ValidatedCall): boolean =>
-  'approvals' in decision && approvals.isStale(decision.approvals)
+/** The part of a decision that rests on approvals. */
+function answered(
+  call: ValidatedCall, analysis: CallAnalysis, ask: Verdict,
+): Pick<Decision, 'verdict' | 'approvals' | 'revision'> {
+  const approvals = call.session.approvals.answering(call, analysis)
+  if (approvals === undefined) return { verdict: ask, approvals }
+  const revision = call.session.approvals.revisionOf(approvals)
+  return { verdict: approvals[0]?.verdict ?? ask, approvals, revision }
+}
+
+/** The decision on the approvals as they are now. */
+export const withFreshApprovals = (decision: Decision, call: ValidatedCall): Decision =>
+  ({ ...decision, revision: undefined, ...answered(call, decision.analysis, decision.asks[0] ?? decision.verdict) })
 
 /** The approvals that answer a call: one for the whole, or one for each subject. */
 export async function findApprovals(
@@ -135,7 +145,7 @@ export async function findApprovals(
 ): Promise<readonly KeptApproval[] | undefined> {
   const { approvals } = call.session
   const known = approvals.answering(call, analysis)
-  if (!approvals.isStale(known)) return known
+  if (!await approvals.isStale(known)) return known
   await approvals.refresh()
   return approvals.answering(call, analysis)
 }

@@ -1,27 +1,39 @@
-import { BulkheadError, type Clock } from '@bulkhead/contract'
+import {
+  type BegunEffect, type CallEntry, type CallTerms, type Clock, type OutcomeOrigin, type Started,
+  type ToolDefinition,
+} from '@bulkhead/contract'
 import type { EffectNotes } from '../model/begun-effects.ts'
 import type { EventBus } from './events.ts'
 import { InterruptedCalls, type InterruptedCall, type InterruptionSources } from './interrupted-calls.ts'
-import type { Owner } from './owner.ts'
 import { createRedaction } from './redaction.ts'
-import { JournalFile, termsOf, type BegunEffect, type JournalledCall } from './journal-file.ts'
+
+/** A call as the journal records it. */
+export interface JournalledCall {
+  readonly id: string
+  readonly name: string
+  readonly session: { readonly id: string }
+  readonly tool: {
+    readonly origin: OutcomeOrigin
+    readonly definition: Pick<ToolDefinition, 'effects' | 'verify'>
+  }
+  /** Where the outcome of a call with an idempotency key is kept. */
+  readonly outcomeAt?: string | undefined
+}
+
+/** What an attempt rests on, and what its start begins. */
+export interface AttemptStart {
+  /** Of the approvals. undefined: it rests on none, or is not the first attempt. */
+  readonly revision: number | undefined
+  readonly isInline: boolean
+  readonly begins: { readonly attempt: number; readonly what: string } | undefined
+}
 
 /** One call in the journal. */
 export interface JournalEntry extends EffectNotes {
-  /** Settles when the store has it, or has failed; never rejects. Absent if `save` writes it. */
-  readonly written?: Promise<void>
+  /** Before each attempt. Rejects with StoreUnavailable, and then nothing may run. */
+  start(start: AttemptStart): Promise<Started>
   /** Idempotent. */
   close(): void
-}
-
-/** A call that `save` writes, unless it is over by then. */
-interface Note extends JournalEntry {
-  readonly call: JournalledCall
-  state: 'new' | 'noted' | 'over'
-  /** Both are set once it is written. */
-  number: number
-  startedAt: number
-  begun: readonly BegunEffect[]
 }
 
 export interface JournalSources extends InterruptionSources {
@@ -31,52 +43,50 @@ export interface JournalSources extends InterruptionSources {
 /** A command line may hold a token. */
 const SHAPES = createRedaction([])
 
-const JOURNAL = 'journal of calls'
-/** A call that has not left after this time is written while it waits. */
-const WAITING_MS = 10
-
 /**
  * Calls from before they run until they have settled, so that those a crash leaves open can be closed by the next host.
- * A store that fails costs the entry, never the call; but without its files no call runs.
+ * An entry that cannot be saved costs no call; but without the files of the store, and its gate, no call runs.
  */
 export class CallJournal {
   readonly #sources: JournalSources
-  readonly #owner: Owner
-  readonly #writes: PendingWrites
-  /** Opened since the last save. */
-  #unsaved: Note[] = []
-  #notes: JournalFile | undefined
-  #isSaving = false
+  /** By session and tool, so that calls with the same terms have the same object. */
+  readonly #terms = new WeakMap<object, WeakMap<object, CallTerms>>()
   /** Whether the files of the store were seen in this tick. */
   #areFilesThere = false
-  #count = 0
+  readonly #closed: InterruptedCall[] = []
   #recovering: Promise<readonly InterruptedCall[]> | undefined
 
   constructor(sources: JournalSources) {
     this.#sources = sources
-    this.#owner = sources.owner
-    this.#writes = new PendingWrites(JOURNAL, sources.events)
   }
 
-  /** undefined if the store does not outlive the process. */
-  open(call: JournalledCall): JournalEntry | undefined {
-    const { store } = this.#sources
-    if (store.forgets) return undefined
-    return store.notes ? this.#note(call) : this.#write(call)
+  open(call: JournalledCall): JournalEntry {
+    const { seat, clock } = this.#sources
+    const { id: callId, outcomeAt } = call
+    const entry: CallEntry =
+      seat.open({ terms: this.#termsOf(call), callId, ...(outcomeAt !== undefined && { outcomeAt }) })
+    return {
+      start: async ({ revision, isInline, begins }) => {
+        this.#requireFiles()
+        const at = clock.now()
+        return entry.start({ at, revision, isInline, ...(begins && { begins: noteOf({ ...begins, at }) }) })
+      },
+      begin: (attempt, what, step) => {
+        this.#requireFiles()
+        return entry.begin(noteOf({ attempt, what, at: clock.now(), ...(step !== undefined && { step }) }))
+      },
+      close: () => entry.end(),
+    }
   }
 
-  /**
-   * Writes every open call, and sends one. A single call into a compartment is sent first and written in the same tick:
-   * this thread serves the compartment, and reads no message before it has written. To write it first made a guarded
-   * call 15 % slower (p50, process). Throws StoreUnavailable, and sends nothing, if the files of the store are gone.
-   */
-  leave<Result>(send: () => Promise<Result>, isInline: boolean): Promise<Result> {
-    this.#requireFiles()
-    if (this.#unsaved.length > 1 || isInline) this.#save()
-    const sent = send()
-    // The message leaves in the microtasks before that.
-    if (this.#unsaved.length > 0) queueMicrotask(this.#save)
-    return sent
+  #termsOf({ session, name, tool }: JournalledCall): CallTerms {
+    const ofSession = this.#terms.getOrInsertComputed(session, () => new WeakMap())
+    const known = ofSession.get(tool)
+    if (known?.tool === name) return known
+    const { origin, definition: { effects, verify } } = tool
+    const terms: CallTerms = { sessionId: session.id, tool: name, origin, effects, ...(verify !== undefined && { verify }) }
+    ofSession.set(tool, terms)
+    return terms
   }
 
   /** Once for the calls of one tick. */
@@ -92,104 +102,25 @@ export class CallJournal {
     this.#areFilesThere = false
   }
 
-  readonly #save = (): void => {
-    const unsaved = this.#unsaved.filter(({ state }) => state === 'new')
-    this.#unsaved = []
-    if (unsaved.length === 0) return
-    try {
-      const startedAt = this.#sources.clock.now()
-      for (const note of unsaved) this.#put(note, startedAt)
-      this.#file.save()
-    } catch (thrown) {
-      this.#sources.events.suppressed(JOURNAL, thrown)
-    }
-  }
-
-  get #file(): JournalFile {
-    this.#notes ??= new JournalFile(this.#sources.store.notes!.open(this.#owner.id))
-    return this.#notes
-  }
-
-  #put(note: Note, startedAt: number, begun?: readonly BegunEffect[]): void {
-    note.number = this.#file.put(note.call, startedAt, begun)
-    note.startedAt = startedAt
-    note.state = 'noted'
-  }
-
-  readonly #saveNow = (): void => {
-    this.#isSaving = false
-    this.#save()
-  }
-
-  #note(call: JournalledCall): Note {
-    const note: Note = {
-      call, state: 'new', number: 0, startedAt: 0, begun: [],
-      begin: (attempt, what, step) => this.#begin(note, { attempt, what, step }), close: () => this.#drop(note),
-    }
-    this.#unsaved.push(note)
-    if (!this.#isSaving) setTimeout(this.#saveNow, WAITING_MS)
-    this.#isSaving = true
-    return note
-  }
-
-  /** Saved in this tick, with no wait for the disk. */
-  #begin(note: Note, effect: NewEffect): undefined {
-    if (note.state === 'over') throw callOver()
-    this.#requireFiles()
-    const at = this.#sources.clock.now()
-    const begun = [...note.begun, noteOf(effect, at)]
-    if (note.state === 'new') this.#put(note, at, begun)
-    else this.#file.replace(note.number, note.call, note.startedAt, begun)
-    this.#file.save()
-    note.begun = begun
-  }
-
-  /** If an entry is not removed, the next host closes its call again. The call still has its outcome. */
-  #drop(note: Note): void {
-    const { state } = note
-    note.state = 'over'
-    if (state !== 'noted') return
-    try {
-      this.#notes!.drop(note.number)
-    } catch (thrown) {
-      this.#sources.events.suppressed(JOURNAL, thrown)
-    }
-  }
-
-  #write({ session, id, name, tool, outcomeAt }: JournalledCall): JournalEntry {
-    const { store, clock } = this.#sources
-    const key = `${this.#owner.id}/${++this.#count}`
-    const record = {
-      sessionId: session.id, callId: id, tool: name, origin: { ...tool.origin }, startedAt: clock.now(),
-      ...termsOf(tool.definition), ...(outcomeAt !== undefined && { outcomeAt }),
-    }
-    let open = true
-    let begun: readonly BegunEffect[] = []
-    return {
-      written: this.#writes.add(store.write('call', key, record)),
-      begin: (attempt, what, step) => {
-        if (!open) throw callOver()
-        const next = [...begun, noteOf({ attempt, what, step }, clock.now())]
-        const written = store.write('call', key, { ...record, begun: next.map((effect) => ({ ...effect })) })
-          .then(() => { begun = next })
-        void this.#writes.add(written)
-        return written
-      },
-      close: () => {
-        if (open) void this.#writes.add(store.remove('call', key))
-        open = false
-      },
-    }
-  }
-
-  /** Closes the calls that ended hosts left open, once. Resolves with them; never rejects. */
+  /** Closes the calls that ended hosts left open. Resolves with all of them so far; never rejects. */
   recover(): Promise<readonly InterruptedCall[]> {
-    this.#recovering ??= new InterruptedCalls(this.#sources).close().catch((thrown: unknown) => {
+    this.#recovering ??= this.#close()
+    return this.#recovering
+  }
+
+  /** Another host is gone: closes what it left, after what is being closed. */
+  recoverAgain(): void {
+    this.#recovering = this.recover().then(() => this.#close())
+  }
+
+  async #close(): Promise<readonly InterruptedCall[]> {
+    try {
+      this.#closed.push(...await new InterruptedCalls(this.#sources).close())
+    } catch (thrown) {
       this.#recovering = undefined
       this.#sources.events.suppressed('closing interrupted calls', thrown)
-      return []
-    })
-    return this.#recovering
+    }
+    return [...this.#closed]
   }
 
   /**
@@ -204,24 +135,11 @@ export class CallJournal {
 
   /** Resolves when all writes are done and only open calls are left in the journal. */
   settled(): Promise<void> {
-    try {
-      this.#notes?.dropUnused()
-    } catch (thrown) {
-      this.#sources.events.suppressed(JOURNAL, thrown)
-    }
-    return this.#writes.settled()
+    return this.#sources.seat.settled()
   }
 }
 
-interface NewEffect extends Pick<BegunEffect, 'attempt' | 'what'> {
-  readonly step: string | undefined
-}
-
-const noteOf = ({ attempt, what, step }: NewEffect, at: number): BegunEffect =>
-  ({ attempt, at, what: SHAPES.text(what), ...(step !== undefined && { step }) })
-
-const callOver = (): BulkheadError =>
-  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await all work inside of it.')
+const noteOf = ({ what, ...effect }: BegunEffect): BegunEffect => ({ ...effect, what: SHAPES.text(what) })
 
 /** Writes that are not awaited one by one. A failure is reported. */
 export class PendingWrites {

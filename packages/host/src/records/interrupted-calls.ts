@@ -1,12 +1,11 @@
-import type { BulkheadError, ErrorOutcome, OutcomeOrigin, Store } from '@bulkhead/contract'
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { BulkheadError, ErrorOutcome, ListedCall, Store } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { errorBody } from '../model/outcome.ts'
 import type { EventBus } from './events.ts'
-import type { Owner } from './owner.ts'
-import { interruption, notRecorded, readTerms, type OpenCallTerms } from './interruption.ts'
+import type { HostSeat } from './host-seat.ts'
+import { interruption, notRecorded } from './interruption.ts'
 import { readSteps } from './kept-steps.ts'
 import { settleKey } from './recorded-outcomes.ts'
-import { callsIn } from './journal-file.ts'
 
 /** A call that was open when its host ended. */
 export interface InterruptedCall {
@@ -17,16 +16,13 @@ export interface InterruptedCall {
 
 export interface InterruptionSources {
   readonly store: Store
-  readonly owner: Owner
+  readonly seat: HostSeat
   readonly events: EventBus
   /** Resolves when the audit has written or lost all events so far. Never rejects. */
   readonly audited: () => Promise<void>
 }
 
-/**
- * Closes the calls that ended hosts left open. If several hosts find them, one does it: the one whose name is written
- * into the claim. The claim of a process that has ended is ignored, so that the next host reports the rest.
- */
+/** Closes the calls that ended hosts left open. If several hosts find them, the one that takes them over does it. */
 export class InterruptedCalls {
   readonly #sources: InterruptionSources
 
@@ -36,44 +32,32 @@ export class InterruptedCalls {
 
   /** Resolves with the calls that this host closed, of all hosts or of one. Rejects with StoreUnavailable. */
   async close(only?: string): Promise<readonly InterruptedCall[]> {
-    const { store, owner: me } = this.#sources
-    if (store.forgets) return []
+    const { seat: host } = this.#sources
+    const seat = await host.join()
     const closed: InterruptedCall[] = []
-    for (const owner of await this.#owners()) {
-      if (only !== undefined && owner !== only) continue
-      if (owner === me.id || !me.isGone(owner) || !await this.#claim(owner)) continue
-      try {
-        closed.push(...await this.#closeThoseOf(owner))
-      } finally {
-        await this.#endClaim(owner)
-      }
+    for (const { id, state } of await host.hosts()) {
+      if (state !== 'gone' || id === seat.id || (only !== undefined && id !== only)) continue
+      const calls = await seat.takeOver(id)
+      if (calls === undefined) continue
+      closed.push(...await this.#closeThose(calls, id))
+      await seat.discard(id)
     }
     return closed
   }
 
   /** Whether nothing of a host is left. */
   async isSettled(owner: string): Promise<boolean> {
-    return !(await this.#owners()).has(owner)
-  }
-
-  async #owners(): Promise<ReadonlySet<string>> {
-    const { store } = this.#sources
-    return new Set([...await store.notes?.owners() ?? [], ...(await store.list('call')).map(({ key }) => ownerIn(key))])
+    return !(await this.#sources.seat.hosts()).some(({ id }) => id === owner)
   }
 
   /** An entry is removed only when the audit has it. If the host crashes in between, the next one reports it. */
-  async #closeThoseOf(owner: string): Promise<readonly InterruptedCall[]> {
+  async #closeThose(calls: readonly ListedCall[], owner: string): Promise<readonly InterruptedCall[]> {
     const { store, audited } = this.#sources
-    const records = (await store.list('call', `${owner}/`)).filter(({ key }) => key !== claimOf(owner))
-    const noted = await store.notes?.left(owner) ?? []
-    const found = [...callsIn(noted), ...records.map(({ value }) => value)].flatMap(readRecord)
-    const left = await Promise.all(found.map((call) => this.#withSteps(call)))
+    const left = await Promise.all(calls.map((call) => this.#withSteps(call)))
     const ended = await endedIn(store, left)
     for (const call of left) await this.#settleKey(call, owner, ended.has(call))
     const closed = left.filter((call) => !ended.has(call)).map((call) => this.#tell(call))
     if (closed.length > 0) await audited()
-    await Promise.all(records.map(({ key }) => store.remove('call', key)))
-    await store.notes?.discard(owner)
     return closed
   }
 
@@ -86,26 +70,10 @@ export class InterruptedCalls {
   }
 
   /** Only a call with an idempotency key can be made again as the same one, and so continue. */
-  async #withSteps(call: LeftCall): Promise<LeftCall> {
+  async #withSteps(call: ListedCall): Promise<LeftCall> {
     if (call.outcomeAt === undefined || call.begun.length === 0) return call
     const steps = await readSteps(this.#sources.store, call.outcomeAt)
     return steps ? { ...call, kept: new Set(steps.keys()) } : call
-  }
-
-  async #claim(owner: string): Promise<boolean> {
-    const { store, owner: me } = this.#sources
-    const claim = await store.update('call', claimOf(owner), (stored) => {
-      const by = claimant(stored)
-      return by === undefined || by === me.id || me.isGone(by) ? { claimedBy: me.id } : stored
-    })
-    return claimant(claim) === me.id
-  }
-
-  /** A claim that cannot be removed ends with this process. */
-  async #endClaim(owner: string): Promise<void> {
-    const { store, events } = this.#sources
-    await store.remove('call', claimOf(owner))
-      .catch((thrown: unknown) => events.suppressed('closing interrupted calls', thrown))
   }
 
   #tell(call: LeftCall): InterruptedCall {
@@ -119,31 +87,9 @@ export class InterruptedCalls {
   }
 }
 
-interface LeftCall extends NamedCall, OpenCallTerms {
-  readonly origin: OutcomeOrigin | null
-  /** Where the outcome of a call with an idempotency key is kept. */
-  readonly outcomeAt: string | undefined
-}
-
-const ownerIn = (key: string): string => key.slice(0, key.lastIndexOf('/'))
-/** Calls have numeric keys, so this cannot clash. */
-const claimOf = (owner: string): string => `${owner}/claim`
-
-function claimant(claim: Json | undefined): string | undefined {
-  const by = isJsonObject(claim) ? claim['claimedBy'] : undefined
-  return typeof by === 'string' ? by : undefined
-}
-
-/** Empty for an unknown form. */
-function readRecord(value: Json): LeftCall[] {
-  const record = isJsonObject(value) ? value : {} as JsonObject
-  const { sessionId, callId, tool, origin = null, startedAt } = record
-  if (typeof sessionId !== 'string' || typeof callId !== 'string' || typeof tool !== 'string') return []
-  const time = new Date(typeof startedAt === 'number' ? startedAt : String(startedAt)).getTime()
-  return [{
-    sessionId, callId, tool, origin: origin as OutcomeOrigin | null, startedAt: Number.isNaN(time) ? 0 : time,
-    outcomeAt: typeof record['outcomeAt'] === 'string' ? record['outcomeAt'] : undefined, ...readTerms(record),
-  }]
+/** `kept`: steps whose result is kept, of a call that can continue. */
+interface LeftCall extends ListedCall {
+  readonly kept?: ReadonlySet<string>
 }
 
 function interruptedCall(

@@ -1,16 +1,7 @@
-import { BulkheadError, type ToolDefinition } from '@bulkhead/contract'
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { BegunEffect } from './journal-file.ts'
+import { BulkheadError, type ListedCall } from '@bulkhead/contract'
 
-/** What the journal knows of a call that was open when its host ended. */
-export interface OpenCallTerms {
-  readonly tool: string
-  readonly begun: readonly BegunEffect[]
-  /** undefined: the version that wrote the entry kept no notes of effects. */
-  readonly effects: ToolDefinition['effects'] | undefined
-  /** The tool that tells whether the call has happened. */
-  readonly verify: string | undefined
-  /** Steps whose result is kept, of a call that can continue. */
+/** What the journal knows of a call that was open when its host ended. `kept`: steps whose result is kept. */
+export interface OpenCallTerms extends Pick<ListedCall, 'tool' | 'begun' | 'effects' | 'verify'> {
   readonly kept?: ReadonlySet<string>
 }
 
@@ -51,21 +42,3 @@ export const notRecorded = ({ tool }: Pick<OpenCallTerms, 'tool'>): BulkheadErro
 )
 
 const timeOf = (at: number): string => new Date(at).toISOString()
-
-/** What an entry of the journal says about effects. Notes of an unknown form count, without words. */
-export function readTerms({ begun, effects, verify }: JsonObject): Omit<OpenCallTerms, 'tool'> {
-  return {
-    begun: Array.isArray(begun) ? begun.map(readEffect) : [],
-    effects: typeof effects === 'string' ? effects as ToolDefinition['effects'] : undefined,
-    verify: typeof verify === 'string' ? verify : undefined,
-  }
-}
-
-function readEffect(value: Json): BegunEffect {
-  const { what, at, attempt, step } = isJsonObject(value) ? value : {} as JsonObject
-  const time = typeof at === 'number' && !Number.isNaN(new Date(at).getTime()) ? at : 0
-  return {
-    what: typeof what === 'string' ? what : 'something', at: time, attempt: typeof attempt === 'number' ? attempt : 1,
-    ...(typeof step === 'string' && { step }),
-  }
-}

@@ -1,7 +1,18 @@
-/** Which process of those that share a store wrote a record. */
+/** Which process of those that share a store wrote a record, and what other hosts are told about it. */
 export interface Owner {
   /** Without `/`. */
   readonly id: string
-  /** Whether the process with this id has ended. */
+  /** Whether the process with this id has ended. For stores that do not know it. */
   isGone(id: string): boolean
+  readonly pid?: number
+  /** The name of the machine or container. */
+  readonly machine?: string
+  readonly version?: string
+}
+
+/** Who writes claims into records, and whether another one has ended. */
+export interface Claimant {
+  readonly id: string
+  /** Rejects with StoreUnavailable. */
+  isGone(id: string): Promise<boolean>
 }

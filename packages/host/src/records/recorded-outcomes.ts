@@ -3,7 +3,7 @@ import { BulkheadError, type Outcome, type Store } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { errorBody } from '../model/outcome.ts'
 import { KeptSteps, stepsKey } from './kept-steps.ts'
-import type { Owner } from './owner.ts'
+import type { Claimant } from './owner.ts'
 import type { Redaction } from './redaction.ts'
 
 /** A call with an idempotency key of its caller. */
@@ -26,7 +26,7 @@ interface OutcomeRecord {
 export interface OutcomeSources {
   readonly store: Store
   readonly workspace: string
-  readonly owner: Owner
+  readonly owner: Claimant
   readonly now: () => number
   readonly redaction: () => Redaction
   /** Settles the calls of hosts that have ended since. Resolves with whether none of that host is left. */
@@ -78,7 +78,7 @@ export class RecordedOutcomes {
     if (found.outcome !== undefined) return found.outcome
     const { owner, settleCallsOf, store } = this.#sources
     const by = found.by!
-    if (by === owner.id || !owner.isGone(by) || !await settleCallsOf(by)) throw keyInUse()
+    if (by === owner.id || !await owner.isGone(by) || !await settleCallsOf(by)) throw keyInUse()
     // What is still claimed had begun nothing: a call is noted before it begins something.
     await store.update('outcome', call.place, (stored) => free(stored, by))
     const again = await this.#take(call, continues)

@@ -1,9 +1,10 @@
 import {
-  BulkheadError, CALL_LIMITS, type AuditEntry, type AuditGroup, type AuditSpan, type ChangeStore, type Clock, type Notes,
-  type Store, type StoreCollection, type StoredRecord,
+  BulkheadError, CALL_LIMITS, type AuditEntry, type AuditGroup, type AuditSpan, type ChangeStore, type Clock, type Store,
+  type StoreCollection, type StoredRecord, type Work,
 } from '@bulkhead/contract'
 import { within } from '@bulkhead/kit/deadlines'
 import type { Json } from '@bulkhead/kit/json'
+import { approvalsChanged } from './sole-work.ts'
 
 /** Longer than a working store ever takes. It waits for other processes and for the disk itself. */
 const STORE_TIMEOUT_MS = 30_000
@@ -17,10 +18,9 @@ export class StoreWithTimeout implements Store {
   /** Optional members exist if the store has them. */
   readonly files?: readonly string[]
   readonly requireFiles?: () => void
-  readonly approvalRevision?: () => number
   readonly appendAll?: (group: AuditGroup) => Promise<number>
   readonly archive?: (last: number, link: string, by: string) => Promise<number>
-  readonly notes?: Notes
+  readonly work?: Work
   readonly changes?: ChangeStore
   readonly #store: Store
   readonly #clock: Clock
@@ -29,18 +29,21 @@ export class StoreWithTimeout implements Store {
     this.forgets = store.forgets === true
     this.#store = store
     this.#clock = clock
-    const { notes, changes } = store
+    const { work, changes } = store
     if (store.files) this.files = store.files
     if (store.requireFiles) this.requireFiles = () => store.requireFiles!()
-    if (store.approvalRevision) this.approvalRevision = () => store.approvalRevision!()
     if (store.appendAll) this.appendAll = (group) => this.#ask(() => store.appendAll!(group))
     if (store.archive) this.archive = (last, link, by) => this.#ask(() => store.archive!(last, link, by))
-    if (notes) {
-      this.notes = {
-        open: (owner) => notes.open(owner),
-        owners: () => this.#ask(() => notes.owners()),
-        left: (owner) => this.#ask(() => notes.left(owner)),
-        discard: (owner) => this.#ask(() => notes.discard(owner)),
+    if (work) {
+      this.work = {
+        // A seat has time limits of its own: a timer for each start would cost each call.
+        join: (host, listener) => this.#ask(() => work.join(host, listener)),
+        hosts: () => this.#ask(() => work.hosts()),
+        isGone: (host) => this.#ask(() => work.isGone(host)),
+        revision: () => this.#ask(() => work.revision()),
+        frozen: () => this.#ask(() => work.frozen()),
+        freeze: (freeze) => this.#ask(() => work.freeze(freeze)),
+        thaw: () => this.#ask(() => work.thaw()),
       }
     }
     if (changes) {
@@ -57,17 +60,17 @@ export class StoreWithTimeout implements Store {
   }
 
   write(collection: StoreCollection, key: string, value: Json): Promise<void> {
-    return this.#ask(() => this.#store.write(collection, key, value))
+    return this.#change(collection, () => this.#store.write(collection, key, value))
   }
 
   remove(collection: StoreCollection, key: string): Promise<void> {
-    return this.#ask(() => this.#store.remove(collection, key))
+    return this.#change(collection, () => this.#store.remove(collection, key))
   }
 
   update(
     collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined,
   ): Promise<Json | undefined> {
-    return this.#ask(() => this.#store.update(collection, key, change))
+    return this.#change(collection, () => this.#store.update(collection, key, change))
   }
 
   list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]> {
@@ -88,6 +91,12 @@ export class StoreWithTimeout implements Store {
 
   close(): Promise<void> {
     return this.#ask(() => this.#store.close())
+  }
+
+  /** A store that knows no hosts does not count changes of approvals. */
+  #change<Value>(collection: StoreCollection, work: () => Promise<Value>): Promise<Value> {
+    if (collection !== 'approval' || this.work) return this.#ask(work)
+    return this.#ask(work).finally(() => approvalsChanged(this.#store))
   }
 
   #ask<Value>(work: () => Promise<Value>): Promise<Value> {

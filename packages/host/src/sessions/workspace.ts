@@ -1,10 +1,11 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import {
   AGENT_TOOL, BulkheadError, NO_COMMAND_WALLS, type AgentDescriptor, type ArgumentsReader, type Clock,
   type CommandVariable, type Diagnostic, type EventOf, type IgnoredFiles, type Interactor, type KeyUse,
-  type LoadReport, type MissingWall, type Sandbox, type Store, type ToolDefinition, type VariableValues,
+  type LoadReport, type MissingWall, type Sandbox, type Store, type ToolDefinition, type VariableValues, type Work,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import type { HookChain } from '../calls/hooks.ts'
 import { stopAll, Retirement, type StopReport } from '../extensions/reload/retirement.ts'
 import { Registry } from '../extensions/registry/registry.ts'
@@ -27,7 +28,7 @@ import type { AgentsRequire } from '../policy/agent-bound.ts'
 import { secretsOf, type AuditTrail } from '../records/audit-trail.ts'
 import type { CallJournal } from '../records/call-journal.ts'
 import type { EventBus } from '../records/events.ts'
-import type { Owner } from '../records/owner.ts'
+import type { HostSeat } from '../records/host-seat.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import { Agents, ceilingDiagnostics, namingOf, readAgent } from './agents.ts'
@@ -99,7 +100,8 @@ export interface WorkspaceSources {
   readonly journal: CallJournal
   readonly audit: () => AuditTrail | undefined
   readonly metrics: MetricsRecorder
-  readonly owner: Owner
+  readonly seat: HostSeat
+  readonly work: Work
   /** Agents of the embedder. They hide those of the layers. */
   readonly agents: readonly AgentDescriptor[]
   readonly roles: () => Iterable<string>
@@ -142,12 +144,12 @@ export class Workspace {
     this.#agentsRequire = sources.agentsRequire
     this.#workflows = sources.workflows
     this.#hooks = sources.hooks
-    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, owner } = sources
+    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, seat, work } = sources
     const { metrics, argumentsReaders, audit } = sources
     const turns = new Leases()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
-    this.projectApprovals = new ProjectApprovals({ store, workspace, events, clock })
+    this.projectApprovals = new ProjectApprovals({ store, work, workspace, events, clock })
     const shared = { store, workspace, env, events, clock, sidecar, callTool: createNestedCaller(() => this.context) }
     const registry = new Registry({
       settings: new Settings(report.config),
@@ -158,16 +160,16 @@ export class Workspace {
     })
     registry.register(report.extensions)
     this.context = {
-      registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
+      registry, events, clock, sidecar, turns, journal, seat, audit, metrics, argumentsReaders, workspace, neverWritten,
       realPath, readStart, ignored, countFiles, commandVariables, changes: store.changes,
       diff: sandbox.diff?.bind(sandbox),
       whyUnrecorded: sandbox.whyUnrecorded?.bind(sandbox),
       whyNotStarted: sandbox.whyNotStarted?.bind(sandbox),
       commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
       order: new TickOrder(),
-      paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
+      paused: new PausedCalls({ store, workspace, owner: seat, now: () => clock.now() }),
       outcomes: store.forgets ? undefined : new RecordedOutcomes({
-        store, workspace, owner, now: () => clock.now(), redaction: secretsOf(() => registry.candidates, env),
+        store, workspace, owner: seat, now: () => clock.now(), redaction: secretsOf(() => registry.candidates, env),
         settleCallsOf: (by) => journal.settleCallsOf(by),
       }),
     }
@@ -221,6 +223,19 @@ export class Workspace {
       .find((running) => running?.tool === AGENT_TOOL && running.sessionId === sessionId)
     if (!parent || !call) throw new BulkheadError('ToolCancelled', 'The call that delegates is over.')
     return delegate(delegation, { parent, call, run, agents: this.agents, host: this.context })
+  }
+
+  /** Cancels what runs, and nothing that waits: sessions and turns go on. */
+  cancelRunning(reason: BulkheadError): void {
+    for (const { running } of [...this.context.registry.extensions(), ...this.retirement.leaving]) {
+      for (const one of running.all()) (one as RunningCall).call.scope.cancel.cancel(reason)
+    }
+  }
+
+  /** Digest of the rules that hosts on one store should share. */
+  get rules(): string {
+    const { config: { merged } } = this.reloader.report
+    return hash('sha256', canonicalJson(merged as unknown as Json)).slice(0, 12)
   }
 
   /** An extension that may not exist beside a retired one of its id starts when that has ended. */

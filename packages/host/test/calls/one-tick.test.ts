@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { flush } from '../twin/clock.ts'
-import { notingStore } from '../twin/notes.ts'
+import { loggedStore } from '../twin/logged-work.ts'
 import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
 
 describe('before call() returns', () => {
@@ -173,7 +173,7 @@ describe('calls of one tick', () => {
     }
     const tools = Object.fromEntries(Object.entries(TOOLS).map(([name, tool]) => [name, { ...tool, execute }]))
     const { session } = await openWorld(
-      { mode: 'yolo', guards: [() => {}] }, { store: notingStore(log), extensions: [{ tools }] },
+      { mode: 'yolo', guards: [() => {}] }, { store: loggedStore(log), extensions: [{ tools }] },
     )
     log.length = 0
     await Promise.all(calls.map((call) => session.call(call)))

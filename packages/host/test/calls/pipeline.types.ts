@@ -2,9 +2,10 @@
  * The order of the stages is checked at compile time: each wrong order below is an error, and this file fails if one is
  * not.
  */
-import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from '../../src/calls/authorize.ts'
+import { askPerson, redeemPermits, requireAllowed } from '../../src/calls/authorize.ts'
 import { decide, evaluateCall, reserveBudget } from '../../src/calls/decide.ts'
 import { execute } from '../../src/calls/execute.ts'
+import { pass } from '../../src/calls/gate.ts'
 import { guardResult } from '../../src/calls/guard-result.ts'
 import { runBeforeHooks } from '../../src/calls/hooks.ts'
 import { receive, resolve, takeArguments, validate } from '../../src/calls/receive.ts'
@@ -13,7 +14,7 @@ import type { Reservation } from '../../src/model/budget.ts'
 import type { CallRun } from '../../src/model/call-run.ts'
 import type {
   AllowedCall, BudgetedCall, Call, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, HostContext, ReceivedCall,
-  ResolvedCall, StageRecord, ValidatedCall,
+  ResolvedCall, StageRecord, StartedCall, ValidatedCall,
 } from '../../src/policy/call.ts'
 
 declare const host: HostContext
@@ -27,6 +28,7 @@ declare const decided: DecidedCall
 declare const allowed: AllowedCall
 declare const budgeted: BudgetedCall
 declare const cleared: ClearedCall
+declare const started: StartedCall
 declare const executed: ExecutedCall
 const { attempts } = run
 
@@ -38,11 +40,11 @@ export const right = [
   decide(evaluated, host) satisfies DecidedCall,
   requireAllowed(decided, host) satisfies AllowedCall,
   askPerson(decided, host) satisfies Promise<AllowedCall>,
-  redeemApprovals(allowed, host) satisfies Promise<AllowedCall>,
   redeemPermits(allowed, host),
   reserveBudget(allowed) satisfies Reservation,
   runBeforeHooks(budgeted, host) satisfies Promise<ClearedCall>,
-  execute(cleared, attempts, host) satisfies Promise<ExecutedCall>,
+  pass(cleared, run, host) satisfies Promise<StartedCall>,
+  execute(started, attempts, host) satisfies Promise<ExecutedCall>,
   guardResult(executed, host) satisfies Promise<ExecutedCall>,
   endingOf(run, executed, host),
 ]
@@ -69,7 +71,9 @@ export const wrong = [
   // @ts-expect-error nothing reserved
   runBeforeHooks(allowed, host),
   // @ts-expect-error hooks not asked
-  execute(budgeted, attempts, host),
+  pass(budgeted, run, host),
+  // @ts-expect-error not started
+  execute(cleared, attempts, host),
   // @ts-expect-error there is no result yet
   guardResult(allowed, host),
   // @ts-expect-error not executed

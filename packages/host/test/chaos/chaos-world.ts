@@ -132,7 +132,7 @@ export class ChaosWorld {
     const { fault } = this.crossings
     if (fault === undefined) return false
     return (
-      fault.at.startsWith(port) || (port === 'store' && (fault.at.startsWith('notes') || fault.kind === 'close-store'))
+      fault.at.startsWith(port) || (port === 'store' && (fault.at.startsWith('work') || fault.kind === 'close-store'))
     )
   }
 

@@ -1,6 +1,5 @@
 import { ERRORS, type BulkheadEvent, type EventOf, type Outcome, type Store } from '@bulkhead/contract'
 import { verifyAudit } from '@bulkhead/store'
-import { callsIn } from '../../src/records/journal-file.ts'
 import type { ChaosWorld } from './chaos-world.ts'
 
 type EndEvent =
@@ -79,9 +78,7 @@ async function verifyRecord(world: ChaosWorld, ended: readonly string[]): Promis
 
 /** The calls that the next host would find open. */
 async function openCalls(store: Store): Promise<readonly string[]> {
-  const records = (await store.list('call')).map(({ value }) => JSON.stringify(value))
-  const notes = await Promise.all((await store.notes!.owners()).map((owner) => store.notes!.left(owner)))
-  return [...records, ...notes.flatMap(callsIn).map((call) => JSON.stringify(call))]
+  return (await store.work!.hosts()).flatMap(({ calls }) => calls).map((call) => JSON.stringify(call))
 }
 
 const callOf = ({ sessionId, callId }: Pick<EndEvent, 'sessionId' | 'callId'>): string =>

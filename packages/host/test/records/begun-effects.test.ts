@@ -1,7 +1,7 @@
 import { BulkheadError, type ToolInvocation } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { flush } from '../twin/clock.ts'
-import { notingStore } from '../twin/notes.ts'
+import { loggedStore } from '../twin/logged-work.ts'
 import { MemoryStore } from '../twin/store.ts'
 import { createWorld, verdictOf, type ExtensionSketch, type WorldSketch } from '../twin/world.ts'
 
@@ -72,18 +72,20 @@ test('what an earlier attempt began counts for the whole call', async () => {
 
 test('an attempt is noted once, in the tick of its first effect', async () => {
   const log: string[] = []
-  const { invocation } = await running({ store: notingStore(log) })
+  const { invocation } = await running({ store: loggedStore(log) })
   log.length = 0
   expect(invocation().beginEffect!('writes a.ts')).toBeUndefined()
-  expect(log).toEqual(['put 2', 'save'])
+  expect(log).toEqual(['begin a'])
   expect(invocation().beginEffect!('writes b.ts')).toBeUndefined()
-  expect(log).toEqual(['put 2', 'save'])
+  expect(log).toEqual(['begin a'])
 })
 
 test('nothing begins without its note', async () => {
   const full = new BulkheadError('StoreUnavailable', 'The disk is full.')
   let isFull = true
-  const { invocation } = await running({ store: notingStore([], { save: () => { if (isFull) throw full } }) })
+  const { invocation } = await running({
+    store: loggedStore([], { begin: () => { if (isFull) throw full } }),
+  })
   expect(() => invocation().beginEffect!('writes a.ts')).toThrow(full)
   isFull = false
   expect(invocation().beginEffect!('writes a.ts')).toBeUndefined()
@@ -142,8 +144,8 @@ test('the start of a tool that is registered in code is noted before its code ru
   const code = (effects?: 'none') => ({
     inline: true, tools: { echo: { ...(effects && { effects }), execute: () => { log.push('runs'); return hang() } } },
   })
-  await running({ store: notingStore(log) }, code())
-  expect(log.slice(-3)).toEqual(['put 2', 'save', 'runs'])
+  await running({ store: loggedStore(log) }, code())
+  expect(log).toEqual(['start a, runs code in the process of the host', 'runs'])
   const store = new MemoryStore()
   await running({ store }, code())
   expect(await settled(store)).toMatchObject([

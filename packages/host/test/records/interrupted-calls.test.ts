@@ -1,4 +1,3 @@
-import type { Notes } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { MemoryStore } from '../twin/store.ts'
 import { createWorld } from '../twin/world.ts'
@@ -46,18 +45,13 @@ test.each([{ claimedBy: 'dead too' }, { claimedBy: 7 }, {}])(
 
 test('a reported call is dropped only when the audit has it', async () => {
   const log: string[] = []
-  const form = JSON.stringify({ form: 1, sessionId: 's', tool: 'echo', origin: null })
-  const notes: Partial<Notes> = {
-    owners: async () => ['dead'], left: async () => [form, '[1,"c",0]'], discard: async () => void log.push('discard'),
-  }
   const store = Object.assign(new MemoryStore(), {
-    notes: notes as Notes,
     append: async () => log.push('audit'),
     remove: async (_: string, key: string) => void log.push(`remove ${key}`),
   })
   await store.write('call', 'dead/1', CALL)
-  expect(await hostNamed('a', store).host.interruptedCalls()).toHaveLength(2)
-  expect(log).toEqual(['audit', 'audit', 'remove dead/1', 'discard', 'remove dead/claim'])
+  expect(await hostNamed('a', store).host.interruptedCalls()).toHaveLength(1)
+  expect(log).toEqual(['audit', 'remove dead/1', 'remove dead/claim'])
 })
 
 test.each(['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled'])(

@@ -1,67 +1,58 @@
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
+import { BulkheadError } from '@bulkhead/contract'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { notingStore } from '../twin/notes.ts'
+import { flush } from '../twin/clock.ts'
+import { loggedStore } from '../twin/logged-work.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
 const call = (n: number) => ({ id: `c${n}`, name: 'echo', arguments: { n } })
 
-test.each([
-  [[1], ['sent 1', 'put 2', 'save', 'answered 1']],
-  [[1, 2], ['put 2', 'put 3', 'save', 'sent 1', 'sent 2']],
-])('calls %j to a compartment are in the journal before the host reads its next message', async (numbers, expected) => {
-  const log: string[] = []
+/** A host whose calls are logged as they start and run. */
+async function logging(log: string[], faults = {}) {
   const world = createWorld({
-    store: notingStore(log),
-    extensions: [{
-      tools: {
-        echo: {
-          execute: async ({ n }) => {
-            log.push(`sent ${n}`)
-            await nextTurn()
-            log.push(`answered ${n}`)
-          },
-        },
-      },
-    }],
+    store: loggedStore(log, faults), repeatsIds: false,
+    extensions: [{ tools: { echo: { execute: async ({ n }) => void log.push(`run c${String(n)}`) } } }],
   })
-  const session = await world.host.openSession({ mode: 'yolo' })
+  return { world, session: await world.host.openSession({ mode: 'yolo' }) }
+}
+
+test('a call passes the gate before it runs, and calls of one tick pass it in their order', async () => {
+  const log: string[] = []
+  const { world, session } = await logging(log)
+  world.host.on(({ callId }) => log.push(`began ${callId}`), ['ToolInvocationStarted'])
   await session.call(call(0))
   log.length = 0
-  await Promise.all(numbers.map((n) => session.call(call(n))))
-  expect(log.slice(0, expected.length)).toEqual(expected)
-  expect(log.slice(2 * numbers.length + 1).toSorted()).toEqual(
-    numbers.flatMap((n) => [`drop ${n + 1}`, `answered ${n}`]).toSorted(),
-  )
+  await Promise.all([1, 2].map((n) => session.call(call(n))))
+  expect(log.slice(0, 2)).toEqual(['start c1', 'start c2'])
+  expect(log.slice(2, 6).toSorted()).toEqual(['began c1', 'began c2', 'run c1', 'run c2'])
+  expect(log.slice(6)).toEqual(['end c1', 'end c2'])
 })
 
-test('a call that a hook vetoes is never written', async () => {
+test('a call that a hook vetoes never starts', async () => {
   const log: string[] = []
-  const world = createWorld({ store: notingStore(log) })
-  const session = await world.host.openSession({ mode: 'yolo', hooks: { beforeToolExecution: () => false } })
-  // The first one waits for its extension to start.
+  const { session } = await logging(log)
+  session.addHooks({ beforeToolExecution: () => false })
+  expect(verdictOf(await session.call(call(1)))).toBe('HookVetoed')
+  await delay(20)
+  expect(log).toEqual(['end c1'])
+})
+
+test('a call does not run where the store cannot be asked', async () => {
+  const log: string[] = []
+  const refused = new BulkheadError('StoreUnavailable', 'The store is away.')
+  const { session } = await logging(log, { start: () => Promise.reject(refused) })
+  expect(verdictOf(await session.call(call(1)))).toBe('StoreUnavailable')
+  expect(log).not.toContain('run c1')
+})
+
+test('a call that is cancelled before it is sent never runs', async () => {
+  const log: string[] = []
+  const { session } = await logging(log)
   await session.call(call(0))
-  log.length = 0
-  expect(verdictOf(await session.call(call(1)))).not.toBe('output')
-  // Longer than a call waits unwritten.
-  await delay(50)
-  expect(log).toEqual([])
-})
-
-test('a call that waits for a person is in the journal', async () => {
-  const log: string[] = []
-  const world = createWorld({ store: notingStore(log), extensions: [{ tools: { echo: { gated: true } } }] })
-  const asked = Promise.withResolvers<void>()
-  const answer = Promise.withResolvers<{ decision: 'once' }>()
-  const approve = () => {
-    asked.resolve()
-    return answer.promise
-  }
-  const session = await world.host.openSession({ mode: 'ask', approver: { approve } })
-  const pending = session.call(call(1))
-  await asked.promise
-  // The form, and the call.
-  await expect.poll(() => log, { interval: 5 }).toEqual(['put 1', 'put 2', 'save'])
-  answer.resolve({ decision: 'once' })
-  expect(verdictOf(await pending)).toBe('output')
-  expect(log).toEqual(['put 1', 'put 2', 'save', 'drop 2'])
+  const cancel = new AbortController()
+  const pending = session.call(call(1), { signal: cancel.signal })
+  cancel.abort()
+  expect(verdictOf(await pending)).toBe('ToolCancelled')
+  await flush()
+  expect(log).not.toContain('run c1')
 })

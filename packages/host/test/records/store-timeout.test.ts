@@ -73,7 +73,7 @@ test('the wrapper has the optional members that the store has, and no others', a
   const stores: readonly Store[] = [
     await openSqliteStore({ file: join(folder, 'host.db') }), createMemoryStore(), new MemoryStore(),
   ]
-  const optional = ['approvalRevision', 'appendAll', 'archive', 'notes'] as const
+  const optional = ['appendAll', 'archive', 'work'] as const
   for (const store of stores) {
     const patient: Store = new StoreWithTimeout(store, new ManualClock())
     const names = [...Object.keys(store), ...Object.getOwnPropertyNames(Object.getPrototypeOf(store))]

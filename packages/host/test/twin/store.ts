@@ -2,12 +2,12 @@ import {
   BulkheadError, type AuditEntry, type AuditSpan, type Store, type StoreCollection, type StoredRecord,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
+import { approvalsChanged } from '../../src/records/sole-work.ts'
 
 /** A store in memory that fails on demand. */
 export class MemoryStore implements Store {
   readonly #records = new Map<string, Json>()
   readonly #audit: Json[] = []
-  #approvalRevision = 0
   failing = false
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -18,13 +18,13 @@ export class MemoryStore implements Store {
   async write(collection: StoreCollection, key: string, value: Json): Promise<void> {
     this.#check()
     this.#records.set(`${collection}:${key}`, JSON.parse(JSON.stringify(value)) as Json)
-    if (collection === 'approval') this.#approvalRevision++
+    if (collection === 'approval') approvalsChanged(this)
   }
 
   async remove(collection: StoreCollection, key: string): Promise<void> {
     this.#check()
     this.#records.delete(`${collection}:${key}`)
-    if (collection === 'approval') this.#approvalRevision++
+    if (collection === 'approval') approvalsChanged(this)
   }
 
   async update(
@@ -34,11 +34,6 @@ export class MemoryStore implements Store {
     const next = change(this.#records.get(`${collection}:${key}`))
     void (next === undefined ? this.remove(collection, key) : this.write(collection, key, next))
     return next
-  }
-
-  approvalRevision(): number {
-    this.#check()
-    return this.#approvalRevision
   }
 
   async list(collection: StoreCollection, prefix = ''): Promise<readonly StoredRecord[]> {

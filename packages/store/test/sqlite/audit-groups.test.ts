@@ -111,7 +111,7 @@ it('groups of an older version are read and verified', async () => {
     const link = hash('sha256', `${before} 8 ${text}`)
     database.prepare('INSERT INTO audit VALUES (8, ?, ?)').run(text, link)
     database.prepare('UPDATE audit_end SET position = 9, link = ?').run(link)
-    database.exec('DROP TABLE audit_start; PRAGMA user_version = 2')
+    database.exec('DROP TABLE audit_start; DROP TABLE gate; DROP TABLE host; DROP TABLE shown; PRAGMA user_version = 2')
   }
   const again = await folder.open()
   expect(await again.appendAll!(numbers(10))).toBe(10)

@@ -52,7 +52,8 @@ describe('opening a sqlite store', () => {
     )
     expect(tables.all()).toEqual([
       { name: 'approval_revision', strict: 1 }, { name: 'audit', strict: 1 }, { name: 'audit_end', strict: 1 },
-      { name: 'audit_start', strict: 1 }, { name: 'entry', strict: 1 },
+      { name: 'audit_start', strict: 1 }, { name: 'entry', strict: 1 }, { name: 'gate', strict: 1 },
+      { name: 'host', strict: 1 }, { name: 'shown', strict: 1 },
     ])
   })
 

@@ -1,4 +1,4 @@
-import type { Clock, Store } from '@bulkhead/contract'
+import type { Clock, Store, Work } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
 import { PendingWrites } from '../../records/call-journal.ts'
 import { identityOf, eventFieldsOf, type Approval, type ApprovalEnd, type ApprovalGrant } from './approval.ts'
@@ -7,6 +7,7 @@ import { ApprovalIndex, KeptApproval } from './kept-approval.ts'
 
 export interface ProjectApprovalSources {
   readonly store: Store
+  readonly work: Pick<Work, 'revision'>
   readonly workspace: string
   readonly events: EventBus
   readonly clock: Clock
@@ -15,17 +16,15 @@ export interface ProjectApprovalSources {
 const READING = 'reading project approvals'
 /** Uses are counted at once and stored later, so that no call waits. */
 const COUNT_EVERY_MS = 2_000
-/** Reading the revision takes some microseconds. Calls of the same millisecond share it. */
-const FRESH_MS = 1
 /**
  * The approvals may change while they are read. More rounds would only follow processes that never stop changing them.
  */
 const ROUNDS = 3
 
 /**
- * Approvals for every session in one workspace, cached from the store. The revision of the store shows whether another
- * process changed them; calls a millisecond later see the change. If the store fails, a person is asked: a fault never
- * allows a call.
+ * Approvals for every session in one workspace, cached from the store at one revision. A call that one of them allows
+ * starts only if that is still the revision; before a person is asked, it is compared, too. If the store fails, a person
+ * is asked: a fault never allows a call.
  */
 export class ProjectApprovals {
   readonly ledger: ApprovalLedger
@@ -36,7 +35,8 @@ export class ProjectApprovals {
   readonly #listeners = new Set<() => void>()
   #revision: number | undefined
   #loading: Promise<void> | undefined
-  #freshUntil = -Infinity
+  /** Whether the store said that they changed. */
+  #isHinted = false
   #loaded = false
   /** Whether the fault was reported. */
   #broken = false
@@ -56,28 +56,36 @@ export class ProjectApprovals {
     if (!this.#loaded) await this.#refresh()
   }
 
-  /** Whether the store has other approvals than the cache, or cannot tell. */
-  get isStale(): boolean {
-    const now = this.#sources.clock.monotonic()
-    if (now < this.#freshUntil) return false
-    if (this.#differs()) return true
-    this.#freshUntil = now + FRESH_MS
-    return false
+  /** Of the store, as it was before they were read. undefined: they could not be read. */
+  get revision(): number | undefined {
+    return this.#revision
+  }
+
+  /** Whether they are known to have changed. Asks no one. */
+  get isHinted(): boolean {
+    return this.#isHinted || !this.#loaded
+  }
+
+  /** The store has other approvals. */
+  hint(): void {
+    this.#isHinted = true
+  }
+
+  /** Whether the store has other approvals than the cache, or cannot tell. Never rejects. */
+  async isStale(): Promise<boolean> {
+    if (!this.#loaded) return true
+    try {
+      return await this.#sources.work.revision() !== this.#revision
+    } catch {
+      return true
+    }
   }
 
   /** Reads all of them, again if one changed meanwhile. Never rejects: if they cannot be read, there are none. */
   async refresh(): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       await this.#refresh()
-      if (!this.#loaded || !this.#differs()) return
-    }
-  }
-
-  #differs(): boolean {
-    try {
-      return !this.#loaded || this.#sources.store.approvalRevision?.() !== this.#revision
-    } catch {
-      return true
+      if (!this.#loaded || !await this.isStale()) return
     }
   }
 
@@ -86,7 +94,7 @@ export class ProjectApprovals {
     this.#loading ??= this.#read().catch((thrown: unknown) => {
       this.#known.replace([])
       this.#loaded = false
-      this.#freshUntil = -Infinity
+      this.#revision = undefined
       if (!this.#broken) this.#sources.events.suppressed(READING, thrown)
       this.#broken = true
     }).finally(() => { this.#loading = undefined })
@@ -146,9 +154,10 @@ export class ProjectApprovals {
   }
 
   async #read(): Promise<void> {
-    const { store, workspace } = this.#sources
+    const { work, workspace } = this.#sources
+    this.#isHinted = false
     // Before the list: a change meanwhile leads to another read.
-    const revision = store.approvalRevision?.()
+    const revision = await work.revision()
     const { approvals, damaged } = await this.ledger.read(workspace)
     this.#known.replace(approvals.map((approval) => {
       const identity = identityOf(approval)

@@ -70,10 +70,25 @@ export class SessionApprovals {
     return parts
   }
 
-  /** Whether the approvals of the project must be read again before this answer counts. */
-  isStale(answering: readonly KeptApproval[] | undefined): boolean {
-    const areOwn = answering?.every(isOfSession) === true
-    return !areOwn && this.forProject && this.#sources.project.isStale
+  /**
+   * Whether the approvals of the project must be read again before this answer counts. Those that answer are compared
+   * when the call starts.
+   */
+  async isStale(answering: readonly KeptApproval[] | undefined): Promise<boolean> {
+    const { project } = this.#sources
+    if (!this.forProject || answering?.every(isOfSession)) return false
+    return answering ? project.isHinted : project.isStale()
+  }
+
+  /** For `explain`, which starts no call that would compare the revision. */
+  async refreshIfStale(): Promise<void> {
+    const { project } = this.#sources
+    if (this.forProject && await project.isStale()) await project.refresh()
+  }
+
+  /** The revision that an answer rests on. undefined if it rests on approvals of this session only. */
+  revisionOf(answering: readonly KeptApproval[]): number | undefined {
+    return answering.every(isOfSession) ? undefined : this.#sources.project.revision ?? NO_REVISION
   }
 
   /** Whether approvals for the project are given, and count. */
@@ -222,6 +237,9 @@ function findEarlier(key: string, find: Find): KeptApproval | undefined {
   const found = key.endsWith('/') && key !== '/' ? find(key.slice(0, -1)) : undefined
   return found?.grant.covers === undefined ? found : undefined
 }
+/** No store has it, so that the call is decided again. */
+const NO_REVISION = -1
+
 /** How many questions one approval answers. The oldest are asked again. */
 const MOST_ANSWERS = 64
 

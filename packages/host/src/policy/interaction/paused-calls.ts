@@ -4,7 +4,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { sessionFields, type NamedSession } from '../../model/event-fields.ts'
 import type { EventBus } from '../../records/events.ts'
-import type { Owner } from '../../records/owner.ts'
+import type { Claimant } from '../../records/owner.ts'
 import { readValue } from './interactors.ts'
 
 /** A call that waits for an answer, or has one and waits to continue. */
@@ -72,7 +72,7 @@ interface PausedRecord extends PausedCall {
 export interface PausedSources {
   readonly store: Store
   readonly workspace: string
-  readonly owner: Owner
+  readonly owner: Claimant
   readonly now: () => number
 }
 
@@ -80,7 +80,7 @@ export interface PausedSources {
 export class PausedCalls {
   readonly #store: Store
   readonly #prefix: string
-  readonly #owner: Owner
+  readonly #owner: Claimant
   readonly #now: () => number
   /** Those that this host continues now. */
   readonly #claimed = new Set<string>()
@@ -157,11 +157,13 @@ export class PausedCalls {
   }
 
   async #take({ id, answer, principal }: ResumedCall): Promise<PausedRecord> {
+    const by = readRecord(await this.#store.read('paused', this.#prefix + id))?.claimedBy
+    const isVoid = by !== undefined && by !== this.#owner.id && await this.#owner.isGone(by)
     const taken = await this.#store.update('paused', this.#prefix + id, (stored) => {
       const record = readRecord(stored)
       if (!record || record.principal !== principal) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
       const { claimedBy } = record
-      if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) {
+      if (claimedBy !== undefined && claimedBy !== this.#owner.id && !(isVoid && claimedBy === by)) {
         throw continuedElsewhere(id)
       }
       return asJson({ ...answered(record, answer), claimedBy: this.#owner.id })

@@ -6,8 +6,8 @@ import type { StagePermit } from './stage-permit.ts'
 
 /** The stages of a decision, in their order. */
 export type DecisionStage =
-  | 'capability' | 'role' | 'rules' | 'tool-mode' | 'watchdog' | 'state-machine' | 'security-mode' | 'guard' | 'budget'
-  | 'audit' | 'approval'
+  | 'capability' | 'role' | 'rules' | 'tool-mode' | 'watchdog' | 'state-machine' | 'security-mode' | 'guard' | 'freeze'
+  | 'budget' | 'audit' | 'approval'
 
 /** What one stage decides about a call. */
 export interface Verdict {

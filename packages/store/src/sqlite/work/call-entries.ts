@@ -59,7 +59,7 @@ export class CallEntries {
     const refused = asked instanceof Promise ? await asked : asked
     if (refused) return refused
     if (entry.state === 'over') return STARTED
-    if (begins) this.#begin(entry, begins)
+    if (begins) this.#begin(entry, begins, at)
     else if (this.#unsaved.length > 1 || isInline) this.#save(at)
     // The message leaves in the microtasks before that.
     else if (this.#unsaved.length > 0) process.nextTick(this.#saveNow)
@@ -67,11 +67,11 @@ export class CallEntries {
   }
 
   /** Saved in this tick, with no wait for the disk. */
-  #begin(entry: Entry, effect: BegunEffect): undefined {
+  #begin(entry: Entry, effect: BegunEffect, at = effect.at): undefined {
     if (entry.state === 'over') throw callOver()
     this.#gate.requireSeat()
     const begun = [...entry.begun, effect]
-    if (entry.state === 'new') this.#put(entry, effect.at, begun)
+    if (entry.state === 'new') this.#put(entry, at, begun)
     else this.#notes.replace(entry.number, entry.call, entry.startedAt, begun)
     this.#notes.save()
     entry.begun = begun

@@ -1,0 +1,160 @@
+import {
+  BulkheadError, type CallEntry, type Clock, type Freeze, type HostDescription, type JoinedHost, type OpenCall,
+  type Seat, type ShownKind, type Work,
+} from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
+import type { EventBus } from './events.ts'
+import type { Claimant, Owner } from './owner.ts'
+
+export interface SeatSources {
+  readonly work: Work
+  readonly owner: Owner
+  readonly events: EventBus
+  readonly clock: Clock
+  /** What the host says about itself now. */
+  readonly describe: () => HostDescription
+  /** Contract: must not throw. */
+  readonly onFreeze: (freeze: Freeze) => void
+  readonly onRevision: () => void
+  readonly onGone: () => void
+}
+
+/** How long after a failure the host tries again to join. */
+const REJOIN_MS = 1_000
+const SOURCE = 'seat in the store'
+
+/** The seat of this host in the store. If it is lost, the host joins again, as another one. */
+export class HostSeat implements Claimant {
+  readonly #sources: SeatSources
+  readonly #rows = new Map<string, readonly [ShownKind, string, JsonObject]>()
+  #id: string
+  #seat: Seat | undefined
+  #joining: Promise<Seat> | undefined
+  #count = 0
+  #freeze: Freeze | undefined
+  #hasLeft = false
+
+  constructor(sources: SeatSources) {
+    this.#sources = sources
+    this.#id = sources.owner.id
+  }
+
+  /** Of the present seat. */
+  get id(): string {
+    return this.#id
+  }
+
+  /** Resolves with the present seat. Rejects with StoreUnavailable. */
+  join(): Promise<Seat> {
+    if (this.#seat) return Promise.resolve(this.#seat)
+    this.#joining ??= this.#join().finally(() => { this.#joining = undefined })
+    return this.#joining
+  }
+
+  open(call: OpenCall): CallEntry {
+    return this.#seat?.open(call) ?? this.#openLater(call)
+  }
+
+  isGone(host: string): Promise<boolean> {
+    return this.#sources.work.isGone(host)
+  }
+
+  hosts(): Promise<readonly JoinedHost[]> {
+    return this.#sources.work.hosts()
+  }
+
+  /** Whether a freeze may be in force, as far as this host has heard. */
+  get mayBeFrozen(): boolean {
+    return this.#freeze !== undefined
+  }
+
+  frozen(): Promise<Freeze | undefined> {
+    return this.#sources.work.frozen()
+  }
+
+  describe(): void {
+    this.#seat?.describe(this.#sources.describe())
+  }
+
+  show(kind: ShownKind, id: string, row: JsonObject): void {
+    this.#rows.set(`${kind} ${id}`, [kind, id, row])
+    this.#seat?.show(kind, id, row)
+  }
+
+  hide(kind: ShownKind, id: string): void {
+    this.#rows.delete(`${kind} ${id}`)
+    this.#seat?.hide(kind, id)
+  }
+
+  async settled(): Promise<void> {
+    await this.#seat?.settled()
+  }
+
+  async leave(): Promise<void> {
+    this.#hasLeft = true
+    const seat = this.#seat ?? await this.#joining?.catch(() => undefined)
+    await seat?.leave()
+  }
+
+  async #join(): Promise<Seat> {
+    const { work, owner, describe, events, onFreeze, onRevision, onGone } = this.#sources
+    if (this.#hasLeft) throw new BulkheadError('HostClosed', 'The host is closed.')
+    // A seat that was lost belongs to those who took over.
+    const id = this.#count === 0 ? owner.id : `${owner.id}.${this.#count}`
+    this.#count++
+    const { pid = 0, machine = '', version = '' } = owner
+    let isLost = false
+    const seat = await work.join({ id, pid, machine, version, ...describe() }, {
+      onGate: (freeze) => {
+        this.#freeze = freeze
+        if (freeze) onFreeze(freeze)
+      },
+      onRevision, onGone,
+      onLost: () => {
+        isLost = true
+        if (this.#seat?.id === id) this.#seat = undefined
+        events.suppressed(SOURCE, new BulkheadError('StoreUnavailable',
+          `The host "${id}" lost its place in the store. Its calls are settled by others. It joins again.`))
+        this.#joinSoon(0)
+      },
+      onFault: (thrown) => events.suppressed('journal of calls', thrown),
+    })
+    this.#id = id
+    for (const row of this.#rows.values()) seat.show(...row)
+    if (!isLost) this.#seat = seat
+    return seat
+  }
+
+  #joinSoon(ms: number): void {
+    if (this.#hasLeft) return
+    const { clock, events } = this.#sources
+    clock.after(ms, () => {
+      this.join().catch((thrown: unknown) => {
+        events.suppressed(SOURCE, thrown)
+        this.#joinSoon(REJOIN_MS)
+      })
+    })
+  }
+
+  /** Without a seat, a call that starts waits for one. */
+  #openLater(call: OpenCall): CallEntry {
+    let entry: CallEntry | undefined
+    let isOver = false
+    return {
+      start: async (start) => {
+        entry ??= (await this.join()).open(call)
+        const started = await entry.start(start)
+        if (isOver) entry.end()
+        return started
+      },
+      begin: (effect) => {
+        if (entry === undefined) throw new BulkheadError('StoreUnavailable', 'The call has not started.')
+        return entry.begin(effect)
+      },
+      end: () => {
+        isOver = true
+        entry?.end()
+      },
+    }
+  }
+}
