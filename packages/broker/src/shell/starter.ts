@@ -175,7 +175,6 @@ export class Starter {
     })
   }
 
-  /** Rejects as the start of a command behind this wall does, because of what rules deny. Starts nothing. */
   /** Whether the wall stands behind which commands change nothing. */
   async canOnlyLook({ wall, isolated }: WallRequestOf): Promise<boolean> {
     if (wall !== 'look') return false
@@ -183,6 +182,7 @@ export class Starter {
     return chosen !== undefined && (chosen.hasMounts || chosen.launched !== undefined)
   }
 
+  /** Rejects as the start of a command behind this wall does, because of what rules deny. Starts nothing. */
   async requireWall(tool: GrantedTool, walled: Walled, denied: DeniedPaths | undefined): Promise<void> {
     await this.#sandbox.choose(await this.#requestOf(tool, walled, denied))
   }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EventListener, Store } from '@bulkhead/contract'
 import { BulkheadError, SECURITY_MODES } from '@bulkhead/contract'
+import type { InterruptedCall } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -9,6 +10,7 @@ import type { Assembly, CreateHostOptions, Host } from '../facade/create-host.ts
 import { homeFolder, storeFile, userCacheFolder } from '../facade/folders.ts'
 import { createTerminalInteractor } from '../facade/terminal/terminal-interactor.ts'
 import { UsageError, type CommandOptions, type ValuesOf } from './command.ts'
+import { hint } from './output.ts'
 
 /** Options of commands that do not need a project. */
 export const HOME_OPTIONS = {
@@ -96,7 +98,15 @@ export async function openHost(
   if (store) host.on(warnNotStored(), ['SuppressedError'])
   // Commands that run no tool print it with the diagnostics.
   if (remembering) host.on(warnMissingFeatures, ['SuppressedError'])
+  if (store && remembering === true) for (const call of await host.interruptedCalls()) tellInterrupted(call)
   return closing(host, host)
+}
+
+/** The first command after a crash says how the calls of the host that died have ended. */
+function tellInterrupted({ startedAt, outcome: { error: { code, data }, error_text: text } }: InterruptedCall): void {
+  process.stderr.write(`Warning: ${code}, a call of ${startedAt}: ${visibleText(text)}\n`)
+  const verify = isJsonObject(data) ? data['verify'] : undefined
+  if (typeof verify === 'string') process.stderr.write(hint(`Find out with: bulkhead call ${visibleText(verify)}\n`))
 }
 
 /** `await using` closes the host. */

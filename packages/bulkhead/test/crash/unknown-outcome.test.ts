@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
+import { inside } from '../command-inside.ts'
 import { writeExtension } from '../extension-folder.ts'
 
 const HOST = fileURLToPath(new URL('./fixtures/acting-host.ts', import.meta.url))
@@ -58,8 +59,8 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Kills a host when each of its calls has reported. Returns how the next host settles them. */
-async function killedAt(calls: readonly string[], reports: readonly string[] = calls, ...key: readonly string[]) {
+/** Kills a host when each of its calls has reported. */
+async function killAt(calls: readonly string[], reports: readonly string[] = calls, ...key: readonly string[]) {
   const args = [HOST, folder, CACHE, JSON.stringify(calls), ...key]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const waiting = new Set(reports)
@@ -72,7 +73,12 @@ async function killedAt(calls: readonly string[], reports: readonly string[] = c
   child.kill('SIGKILL')
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   expect(child.signalCode).toBe('SIGKILL')
-  const store = await openSqliteStore({ file: join(folder, 'host.db') })
+}
+
+/** Returns how the next host settles the calls of one that was killed. */
+async function killedAt(...killed: Parameters<typeof killAt>) {
+  await killAt(...killed)
+  const store = await openSqliteStore({ file: join(folder, 'home/bulkhead.db') })
   const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store })
   const interrupted = await host.interruptedCalls()
   expect(await host.interruptedCalls()).toBe(interrupted)
@@ -95,9 +101,40 @@ it('a killed host leaves calls that began nothing, and calls with an unknown out
   expect(settled.get('keeps')).toMatchObject({ data: { began: [{ what: 'writes the state of the extension' }] } })
 })
 
+it('the next command says how interrupted calls have ended, and which tool finds out, once', async () => {
+  writeExtension(join(folder, 'home'), {
+    id: 'pays', tools: [{ name: 'pay', requires: WRITES, verify: 'was_paid' }, { name: 'was_paid', requires: {} }],
+  }, `export default { tools: {
+    pay: { async execute(_, runtime) {
+      await runtime.fs.write('paid.txt', 'done')
+      runtime.progress('pay')
+      await new Promise(() => {})
+    } },
+    was_paid: { execute: () => 'yes' },
+  } }`)
+  await killAt(['pay', 'waits'])
+  const run = () => inside(['call', 'was_paid', '--home', 'home'], folder)
+  const { code, stdout, stderr } = await run()
+  expect([code, stdout]).toEqual([0, 'yes\n'])
+  expect(stderr).toMatch(/^Warning: OutcomeUnknown, a call of \S+: The call of "pay" .* It had begun: "writes paid.txt"/m)
+  expect(stderr).toMatch(/^Find out with: bulkhead call was_paid$/m)
+  expect(stderr).toMatch(/^Warning: CallInterrupted, a call of \S+: The call of "waits" .* It is safe to call again\.$/m)
+  expect((await run()).stderr).not.toContain('a call of')
+})
+
+it('the command line repeats no call with the same idempotency key', async () => {
+  const run = (args: string) => inside(
+    ['call', 'ships', '--args', args, '--idempotency-key', 'k', '--mode', 'yolo', '--home', 'home'], folder)
+  const first = await run('{}')
+  expect(first.code).toBe(0)
+  expect(JSON.parse((await run('{}')).stdout)).toEqual(JSON.parse(first.stdout))
+  expect(filesOf('sent')).toHaveLength(1)
+  expect(await run('{"other":1}')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^IdempotencyKeyReused /m) })
+})
+
 /** Calls the tool with steps, under a key. */
 async function ship(idempotencyKey: string) {
-  const store = await openSqliteStore({ file: join(folder, 'host.db') })
+  const store = await openSqliteStore({ file: join(folder, 'home/bulkhead.db') })
   const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store })
   const session = await host.openSession({ mode: 'yolo' })
   const outcome = await session.call({ id: 'again', name: 'ships', arguments: {}, idempotencyKey })

@@ -162,7 +162,7 @@ export const ERRORS = Object.freeze({
   InteractionUnavailable: permanent('Session', 'host', 'No person is available to answer.', 'Continue with a best guess, or run with a person present.'),
   InteractionTimeout: retryable('Session', 'person', 'The question was not answered in time.', 'Ask again.'),
   InteractionAlreadyAnswered: permanent('Session', 'caller', 'An answer arrived after the question was settled.', 'No action is needed.'),
-  ClarificationNeeded: permanent('Session', 'person', 'A tool asked a question that has no answer yet. The question is stored, and the call waits.', 'Answer it with `resume`. The call then continues.'),
+  ClarificationNeeded: permanent('Session', 'person', 'A tool asked a question that has no answer yet, or no one approved the call. The question is stored, and the call waits.', 'Answer it with `resume`. The call then continues.'),
   StoreUnavailable: retryable('Session', 'host', 'The store could not be read or written.', 'Check the disk and the permissions of its folder.'),
   InternalError: permanent('ExtensionHost', 'host', 'Bulkhead failed.', 'Report it with the message.'),
 } as const satisfies Record<string, ErrorRow>)

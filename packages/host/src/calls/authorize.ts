@@ -12,6 +12,7 @@ import { permitsIn, stageGrant } from '../policy/policies.ts'
 import { approve, deny, errorOf, headless, type Verdict } from '../policy/model/verdict.ts'
 import { questionOf } from './approval-request.ts'
 import { lossesOf } from './decide.ts'
+import { answerWhilePaused, pauseForApproval, type CallQuestion } from './paused-approval.ts'
 
 /** For a decision that needs no person. Throws the error of a deny. */
 export function requireAllowed(decided: DecidedCall, host: HostContext): AllowedCall {
@@ -74,36 +75,42 @@ async function answerOf(decided: DecidedCall, host: HostContext): Promise<Answer
   const { call, decision: { asks, analysis } } = decided
   const { approvals, interactions } = call.session
   const permits = permitsIn(asks)
-  const unanswered = (verdict: Verdict): Answer => {
-    haltIfHeadless(call, permits.length > 0 ? 'grantStageTool' : 'Approve')
-    return { verdict }
+  const { offers, request, whole } = questionOf(decided, host)
+  const stage = permits.length > 0 ? stageGrant(call, permits, request) : undefined
+  const grant = stage && (async () => ({ ...stage, approval: await whole() }))
+  const question = grant ?? (async (): Promise<CallQuestion> => ({ kind: 'Approve', approval: await whole() }))
+  const unanswered: Unanswered = async ({ late, ...answer }) => {
+    await pauseForApproval(call, question)
+    if (late) return { verdict: rejected(answer) }
+    haltIfHeadless(call, stage ? 'grantStageTool' : 'Approve')
+    return { verdict: headless(answer.reason) }
   }
   approvals.noteExpired(call, analysis)
-  if (!interactions.canApprove) return unanswered(headless())
-  const { offers, request, whole } = questionOf(decided, host)
+  const given = await answerWhilePaused(call, question)
+  if (given) return { verdict: stage ? grantedBy(given) : applyAnswer(given, call, offers, analysis) }
+  if (!interactions.canApprove) return unanswered({ decision: 'reject' })
   const resume = call.waiting?.pause()
   try {
-    if (permits.length > 0) {
-      const grant = stageGrant(call, permits, request)
-      return await askForGrant(call, async () => ({ ...grant, approval: await whole() }), unanswered)
-    }
+    if (grant) return await askForGrant(call, grant, unanswered)
     return await askForApproval(call, { ...decided.decision, offers }, whole, unanswered)
   } finally {
     resume?.()
   }
 }
 
-type Unanswered = (verdict: Verdict) => Answer
+type Unanswered = (answer: PersonAnswer) => Promise<Answer>
+const isUnanswered = ({ unavailable, late }: PersonAnswer): boolean => unavailable === true || late === true
 
 /** For a tool that the stage does not list. A grant is for one call, and never stored. */
 async function askForGrant(
   call: ValidatedCall, request: () => Promise<ReturnType<typeof stageGrant>>, unanswered: Unanswered,
 ): Promise<Answer> {
   const answer = await call.session.interactions.grant(request, call.signal)
-  if (answer.unavailable) return unanswered(headless(answer.reason))
-  if (answer.decision === 'reject') return { verdict: rejected(answer) }
-  return { verdict: approve('state-machine', 'sm-grant-token', answer.reason ?? 'a person granted this one call') }
+  return isUnanswered(answer) ? unanswered(answer) : { verdict: grantedBy(answer) }
 }
+
+const grantedBy = (answer: ApprovalAnswer): Verdict => answer.decision === 'reject' ? rejected(answer)
+  : approve('state-machine', 'sm-grant-token', answer.reason ?? 'a person granted this one call')
 
 async function askForApproval(
   call: ValidatedCall, { analysis, answerable, offers }: Decision & { readonly offers: readonly Offer[] },
@@ -114,7 +121,7 @@ async function askForApproval(
     const answer = await call.session.interactions.approve(request, concurrent.signal, () => concurrent.answer())
     // Before the answer takes effect: an approval that it grants does not answer its own question.
     concurrent.dispose()
-    if (answer.unavailable) return unanswered(headless(answer.reason))
+    if (isUnanswered(answer)) return await unanswered(answer)
     // A no to this call holds, whatever was answered to another.
     return answer.decision === 'once' && concurrent.given ? concurrent.given
       : { verdict: applyAnswer(answer, call, offers, analysis) }

@@ -12,7 +12,7 @@ import type { Cancelled } from '../model/cancel-scope.ts'
 import type { Attempts } from '../model/call-run.ts'
 import type { Deadline } from '../model/deadline.ts'
 import type { AllowedCall, HostContext, ValidatedCall } from '../policy/call.ts'
-import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
+import { questionsOf, type QuestionLog } from '../policy/interaction/paused-calls.ts'
 import type { WaitingCall } from '../policy/call-session.ts'
 import { callUses } from './call-uses.ts'
 import { stepsOf } from './keyed-call.ts'
@@ -164,12 +164,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
   /** The answers that the call got before it paused, if the tool is still the one that asked. */
   get questions(): QuestionLog {
-    if (this.#questions === undefined) {
-      const { resumption } = this.call.scope
-      this.#questions = new QuestionLog(
-        resumption !== undefined && resumption.identity === identityOf(this.call) ? resumption.asked : [],
-      )
-    }
+    this.#questions ??= questionsOf(this.call)
     return this.#questions
   }
 

@@ -2,6 +2,7 @@ import {
   BulkheadError, type InteractionKind, type InteractionRequest, type InteractionResponse,
 } from '@bulkhead/contract'
 import type { ValidatedCall } from '../policy/call.ts'
+import { approvalsIn } from '../policy/interaction/paused-calls.ts'
 import { memoryOf } from '../policy/session-memory.ts'
 import { shownCallers } from './approval-request.ts'
 import { haltIfHeadless } from './authorize.ts'
@@ -50,7 +51,7 @@ async function pauseCall(running: RunningCall, question: InteractionRequest): Pr
   const { paused } = call.session
   if (!paused || call.parent || !PAUSABLE.has(question.kind) || !('prompt' in question)) return
   const memory = memoryOf(call.session, call.tool.extension.descriptor)
-  const id = await paused.keep(call, question, running.questions.asked, memory)
+  const id = await paused.keep(call, question, [...approvalsIn(call), ...running.questions.asked], memory)
   const message = `The tool "${call.tool.name}" waits for an answer: ${question.prompt}`
   const reason =
     new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })

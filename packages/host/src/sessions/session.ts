@@ -128,8 +128,8 @@ export interface SessionOptions {
   /** How long a person or an approver may take to answer. Default: no limit. */
   readonly interactionTimeoutMs?: number
   /**
-   * A question of a tool that is not answered is saved in the store, and its call ends as `clarification_needed`;
-   * `resume` continues it, in this session or in one of a later host. Default: that of the parent session.
+   * A question of a tool that is not answered is saved in the store, and so is a call that no one approves. The call
+   * ends as `clarification_needed`; `resume` continues it, in this session or in one of a later host. Default: that of the parent session.
    */
   readonly pause?: boolean
   /** What happens to a call that needs approval when no person can be asked: it is denied, or the whole turn ends. */

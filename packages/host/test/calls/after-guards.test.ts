@@ -104,7 +104,7 @@ describe('a guard after the call', () => {
     let calls = 0
     const count = guard('count', () => { calls++ })
     await called([count], { gated: false, mode: 'read' })
-    await called([count], { mode: 'local', execute: () => { throw new Error('wrong') } })
+    await called([count], { mode: 'local', effects: 'once', execute: () => { throw new Error('wrong') } })
     expect(calls).toBe(0)
   })
 

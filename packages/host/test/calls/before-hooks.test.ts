@@ -60,7 +60,7 @@ test('the after-hook gets successes and failures of calls that ran, and cannot c
       {
         tools: {
           echo: {
-            mode: 'local',
+            mode: 'local', effects: 'once',
             execute: (args) => {
               if (args['bad']) throw new Error('bad')
               return 'good'

@@ -115,7 +115,7 @@ test('the events of each call are in order: proposed, decided, started, ended', 
 
 test('a tool that throws an unprintable value has one outcome', async () => {
   const { outcome } = await callWith({
-    mode: 'local',
+    mode: 'local', effects: 'once',
     execute: () => { throw Object.defineProperty(
       new Error('hidden'), 'message', { get: () => { throw new Error('unprintable') } },
     ) },

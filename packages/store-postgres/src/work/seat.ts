@@ -9,11 +9,8 @@ import { CallEntries, type SeatGuard } from './call-entries.ts'
 import { gateIn, type GateState } from './gate.ts'
 import { BEAT, CALLS_OF, CLAIM, DESCRIBE, DISCARD, GATE, LEAVE, SHOW } from './work-statements.ts'
 
-const BEAT_MS = 2_000
 /** How long what a host shows may wait for more of it. */
 const SHOW_MS = 25
-/** Before a host judges others, it was itself able to renew its heartbeat for this long: so were they. */
-const CALM_MS = 6_000
 
 export interface SeatSources {
   readonly database: Database
@@ -56,13 +53,13 @@ export class PostgresSeat implements Seat, SeatGuard {
     this.#timer = setInterval(() => {
       // A fault is that of the server, which the next use reports.
       this.beat().catch(() => undefined)
-    }, BEAT_MS).unref()
+    }, database.times.beatMs).unref()
     if (state.freeze) listener.onGate(state.freeze)
   }
 
   /** Whether the silence of another host counts: the server and the network worked for long enough. */
   get canJudge(): boolean {
-    return this.#calmSince !== undefined && performance.now() - this.#calmSince > CALM_MS
+    return this.#calmSince !== undefined && performance.now() - this.#calmSince > this.#database.times.calmMs
   }
 
   open(call: OpenCall): CallEntry {

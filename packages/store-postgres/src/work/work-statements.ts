@@ -1,11 +1,8 @@
 import { statement } from '../connection/database.ts'
 
-/** A host whose heartbeat is older than this is gone, for all hosts alike: the server compares its own clock. */
-export const GONE_MS = 15_000
-
 /** After a restart of the server no heartbeat is new, so nobody is judged for a while. */
-const LATE = (heartbeat: string): string => `(${heartbeat}.at < clock_timestamp() - interval '${GONE_MS} milliseconds'
-  AND pg_postmaster_start_time() < clock_timestamp() - interval '${GONE_MS} milliseconds')`
+const LATE = (heartbeat: string): string => `(${heartbeat}.at < clock_timestamp() - interval '@GONE'
+  AND pg_postmaster_start_time() < clock_timestamp() - interval '@GONE')`
 const ENDED = (seat: string): string => `(${seat}.ended IS NOT NULL OR ${seat}.taken_by IS NOT NULL)`
 const GONE = (seat: string, heartbeat: string): string => `(${ENDED(seat)} OR ${LATE(heartbeat)})`
 
@@ -26,7 +23,7 @@ export const START = statement('call_start', `
   held AS MATERIALIZED (
     SELECT seat.id FROM @.seat AS seat JOIN @.heartbeat AS beat ON beat.seat = seat.id
     WHERE seat.id = $1 AND NOT ${ENDED('seat')}
-      AND beat.at > clock_timestamp() - interval '${GONE_MS} milliseconds' FOR SHARE OF seat
+      AND beat.at > clock_timestamp() - interval '@GONE' FOR SHARE OF seat
   ), state AS MATERIALIZED (SELECT revision, number, frozen FROM @.gate FOR SHARE),
   wanted AS (
     SELECT * FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[]) AS one (number, call, begun, revision)

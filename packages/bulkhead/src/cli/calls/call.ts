@@ -40,6 +40,10 @@ export const call = defineCommand({
       type: 'string', value: 'MS', whole: { least: 1, most: CALL_LIMITS.maxTimeoutMs, unit: 'milliseconds' },
       text: `timeout, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: from the configuration, else from the tool)`,
     },
+    'idempotency-key': {
+      type: 'string', value: 'KEY',
+      text: 'run the call once: the same key prints the recorded outcome for 24 hours',
+    },
     ...STORE_OPTIONS, ...SOURCE_OPTIONS, ...COMMON_OPTIONS,
   },
   details: `With DIR, the extension in that folder is built as "bulkhead pack" does, and takes the place of an installed
@@ -57,7 +61,7 @@ other tool. An exception is not retried, and is shown with its stack, in the fil
     const { folder, name } = readTarget(positionals)
     const request = {
       name, arguments: await readArguments(values.args), mode: values.mode, agent: values.agent,
-      timeoutMs: values.timeout,
+      timeoutMs: values.timeout, idempotencyKey: values['idempotency-key'],
     }
     if (folder === undefined) refuseRoot(values)
     const traces = new FailureTraces(folder)
@@ -112,6 +116,7 @@ interface CallRequest {
   readonly mode: SecurityMode | undefined
   readonly agent: string | undefined
   readonly timeoutMs: number | undefined
+  readonly idempotencyKey: string | undefined
 }
 
 async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: CallRequest): Promise<Outcome> {
@@ -131,7 +136,8 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
     ...inCodeMode(request.name),
   })
   try {
-    return await session.call({ id: 'cli', name: request.name, arguments: request.arguments }, {
+    const { name, arguments: args, idempotencyKey } = request
+    return await session.call({ id: 'cli', name, arguments: args, ...(idempotencyKey && { idempotencyKey }) }, {
       signal: interrupt.signal,
       ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
     })

@@ -31,6 +31,8 @@ type DecisionRequest = Extract<InteractionRequest, { kind: 'Approve' }> | StageG
 /** The answer of a person. `unavailable`: it is a no because no one could be asked. */
 export interface PersonAnswer extends ApprovalAnswer {
   readonly unavailable?: boolean
+  /** It is a no because no one answered in time. */
+  readonly late?: boolean
 }
 
 /** The questions of one session: one at a time in their order, unless every interactor takes many. */
@@ -181,7 +183,7 @@ export class Interactions {
   }
 }
 
-const LATE: ApprovalAnswer = { decision: 'reject', reason: 'no one answered in time' }
+const LATE: PersonAnswer = { decision: 'reject', reason: 'no one answered in time', late: true }
 
 const failed = (thrown: unknown): PersonAnswer => ({
   decision: 'reject',

@@ -151,10 +151,17 @@ const MAX_NAME_CHARS = 200
 const decisions: ReadonlySet<unknown> = new Set(APPROVAL_ANSWERS)
 const coverings: ReadonlySet<unknown> = new Set(APPROVAL_COVERS)
 
+const UNKNOWN: ApprovalAnswer = { decision: 'reject', reason: 'the answer is unknown' }
+
+/** Throws InteractionUnavailable for an unknown answer. */
+export function requireApproval(value: unknown): void {
+  if (readApproval(value) === UNKNOWN) throw malformed(`with something other than ${APPROVAL_ANSWERS.join(', ')}`)
+}
+
 /** An unknown answer is a no. */
 export function readApproval(value: unknown): ApprovalAnswer {
   const { decision = value, covers, reason, by } = isJsonObject(value) ? value : {}
-  if (!decisions.has(decision) || (covers !== undefined && !coverings.has(covers))) return { decision: 'reject', reason: 'the answer is unknown' }
+  if (!decisions.has(decision) || (covers !== undefined && !coverings.has(covers))) return UNKNOWN
   return {
     decision: decision as ApprovalAnswer['decision'],
     ...(covers === undefined ? {} : { covers: covers as NonNullable<ApprovalAnswer['covers']> }),

@@ -5,7 +5,7 @@ import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhe
 import { sessionFields, type NamedSession } from '../../model/event-fields.ts'
 import type { EventBus } from '../../records/events.ts'
 import type { Claimant } from '../../records/owner.ts'
-import { readValue } from './interactors.ts'
+import { readValue, requireApproval } from './interactors.ts'
 
 /** A call that waits for an answer, or has one and waits to continue. */
 export interface PausedCall {
@@ -187,6 +187,7 @@ export const identityOf = ({ tool }: Pick<PausableCall, 'tool'>): string => hash
 
 function checked(question: InteractionRequest, answer: Json | undefined): Json {
   try {
+    if (question.kind === 'Approve') requireApproval(answer)
     return readValue(question, answer)
   } catch (thrown) {
     throw new BulkheadError('InputInvalid', messageOf(thrown), { cause: thrown, data: { path: '/answer' } })
@@ -243,6 +244,20 @@ export class QuestionLog {
     this.#asked.push({ question, ...(answer === undefined || question.kind === 'Auth.Password' ? {} : { answer }) })
   }
 }
+
+/** Those about a whole call. A tool asks others. */
+const isApproval = ({ question: { kind } }: AskedQuestion): boolean => kind === 'Approve' || kind === 'grantStageTool'
+
+/** What people were asked before the call paused, if the tool is still the one that they were asked about. */
+const askedBefore = (call: Pick<PausableCall, 'scope' | 'tool'>): readonly AskedQuestion[] => {
+  const { resumption } = call.scope
+  return resumption?.identity === identityOf(call) ? resumption.asked : []
+}
+export const approvalsIn = (call: Pick<PausableCall, 'scope' | 'tool'>): readonly AskedQuestion[] =>
+  call.scope.resumption ? askedBefore(call).filter(isApproval) : []
+/** The answers that the tool of a call got before it paused. */
+export const questionsOf = (call: Pick<PausableCall, 'scope' | 'tool'>): QuestionLog =>
+  new QuestionLog(call.scope.resumption ? askedBefore(call).filter((asked) => !isApproval(asked)) : [])
 
 const textOf = (question: InteractionRequest): string => canonicalJson(question as unknown as Json)
 

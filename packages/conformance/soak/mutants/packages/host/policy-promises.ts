@@ -2,6 +2,20 @@ import type { Mutant } from '../../mutant.ts'
 
 export const HOST_POLICY_PROMISES: readonly Mutant[] = [
   {
+    what: 'An answer to a paused approval counts only for the same question',
+    file: 'packages/host/src/calls/paused-approval.ts',
+    from: 'comparable(question as CallQuestion) === now',
+    to: 'now !== undefined',
+    test: 'packages/host/test/policy/interaction/paused-approvals.test.ts',
+  },
+  {
+    what: 'An answer to a paused question is for the tool that asked, not for a replacement',
+    file: 'packages/host/src/policy/interaction/paused-calls.ts',
+    from: 'return resumption?.identity === identityOf(call) ? resumption.asked : []',
+    to: 'return resumption ? resumption.asked : []',
+    test: 'packages/host/test/policy/interaction/paused-calls.test.ts',
+  },
+  {
     what: 'A guard that fails denies',
     file: 'packages/host/src/policy/guards.ts',
     from: 'return denied(by, `the ${by.source} failed: ${messageOf(thrown)}`)',
@@ -62,7 +76,7 @@ export const HOST_POLICY_PROMISES: readonly Mutant[] = [
     file: 'packages/host/src/policy/interaction/paused-calls.ts',
     from: 'if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) {',
     to: 'if (claimedBy === null) {',
-    test: 'packages/host/test/policy/interaction/paused-calls.test.ts',
+    test: 'packages/host/test/policy/interaction/paused-call-records.test.ts',
   },
   {
     what: 'Passwords are never stored',

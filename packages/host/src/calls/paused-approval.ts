@@ -1,0 +1,45 @@
+import { BulkheadError, type ApprovalAnswer, type ApprovalRequest, type InteractionRequest } from '@bulkhead/contract'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import type { ValidatedCall } from '../policy/call.ts'
+import { readApproval } from '../policy/interaction/interactors.ts'
+import { approvalsIn } from '../policy/interaction/paused-calls.ts'
+import { memoryOf } from '../policy/session-memory.ts'
+
+/** Whether a whole call may run. Its answer can come later, because the call is stored with it. */
+export type CallQuestion = Extract<InteractionRequest, { kind: 'Approve' | 'grantStageTool' }>
+
+/** Of a call that may pause: its session wants that, and no other call waits for it. */
+const mayPause = ({ session: { paused }, parent, scope: { reverts } }: ValidatedCall): boolean =>
+  paused !== undefined && parent === undefined && reverts === undefined
+
+/** Stores a call that no one approved, and ends it until someone does. Does nothing if it may not pause. */
+export async function pauseForApproval(call: ValidatedCall, questionOf: () => Promise<CallQuestion>): Promise<void> {
+  if (!mayPause(call)) return
+  const question = await questionOf()
+  const memory = memoryOf(call.session, call.tool.extension.descriptor)
+  const id = await call.session.paused!.keep(call, question, approvalsIn(call), memory)
+  const { tool, approvalKey } = question.approval
+  const message = `The call of "${tool}" waits for approval of ${approvalKey}.`
+  throw new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })
+}
+
+/**
+ * The answer that a call got while it was paused, if a person would now be asked the same: a file that the question
+ * showed may have changed meanwhile.
+ */
+export async function answerWhilePaused(
+  call: ValidatedCall, questionOf: () => Promise<CallQuestion>,
+): Promise<ApprovalAnswer | undefined> {
+  const given = approvalsIn(call)
+  if (given.length === 0) return undefined
+  const now = comparable(await questionOf())
+  const answer = given.findLast(({ question }) => comparable(question as CallQuestion) === now)?.answer
+  if (typeof answer !== 'boolean') return answer === undefined ? undefined : readApproval(answer)
+  return answer ? { decision: 'once' } : { decision: 'reject', reason: 'a person said no' }
+}
+
+/** Another session may continue the call. Its words about folders count files. */
+const comparable = ({ approval, ...question }: CallQuestion): string =>
+  canonicalJson({ ...question, approval: { ...approval, ...NOT_COMPARED } } as unknown as Json)
+const NOT_COMPARED = { sessionId: '', principal: null, answers: [] } as const satisfies
+  { readonly [Member in keyof ApprovalRequest]?: unknown }
