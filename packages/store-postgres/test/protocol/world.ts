@@ -62,6 +62,8 @@ const TERMS: OpenCall['terms'] = { sessionId: 's', tool: 't', effects: 'once', o
   layer: 'global', extension: 'sample', version: '1.0.0', digest: 'd',
 } }
 const HELD_MS = 4
+/** How many things a step chooses among, for each host. */
+export const PICKS = 6
 
 /** What a step may do. `host` and `pick` choose among what is there. */
 export const STEPS = [
@@ -141,40 +143,39 @@ export class World {
       this.#release(host)
       return this.#quiet()
     }
-    if (host.isJudged && !this.#lands.canOutlive) return
-    this.#begin(does, host, pick)
+    this.#begin(does, host, index * PICKS + pick)
     if (!isQuick) await this.#quiet()
   }
 
   #begin(does: Step['does'], host: ModelHost, pick: number): void {
-    const open = host.calls.filter(({ isPending, isOver }) => !isPending && !isOver)
-    const call = open[pick % (open.length || 1)]
     const { store } = host.land
+    const canAct = !host.isJudged || this.#lands.canOutlive
     switch (does) {
-      case 'open': return this.#open(host, undefined)
-      case 'open approved': return this.#do(async () => {
-        const revision = await store.work!.revision()
-        if (await store.read('approval', 'key') !== undefined) this.#open(host, revision)
+      case 'open': return canAct ? this.#open(host, undefined) : undefined
+      case 'open approved': return canAct ? this.#openApproved(host) : undefined
+      case 'start': return this.#with(pick, (call) => !call.isStarted && !call.isPending, (call) => this.#start(call))
+      case 'note': return this.#with(pick, (call) => call.isStarted && !call.isPending, (call) => this.#note(call))
+      // Also one whose start is under way: it was cancelled.
+      case 'end': return this.#with(pick, () => true, (call) => {
+        call.isOver = true
+        call.entry.end()
       })
-      case 'start': return call && !call.isStarted ? this.#start(call) : undefined
-      case 'note': return call?.isStarted ? this.#note(call) : undefined
-      case 'end': {
-        // Also one whose start is under way: it was cancelled.
-        const all = host.calls.filter(({ isOver }) => !isOver)
-        const one = all[pick % (all.length || 1)]
-        if (!one) return
-        one.isOver = true
-        return one.entry.end()
-      }
       case 'freeze': return this.#freeze(store.work!)
       case 'thaw': return this.#thaw(store.work!)
       case 'approve': return this.#approve(store)
       case 'revoke': return this.#revoke(store)
-      case 'redeem': return call && !call.isStarted ? this.#redeem(call, pick) : undefined
+      case 'redeem': return this.#with(pick, (call) => !call.isStarted && !call.isPending, (call) => this.#redeem(call, pick))
       case 'judge': return this.#judge(host)
-      case 'take over': return this.#takeOver(host, pick)
+      case 'take over': return this.#takeOver(pick)
       default:
     }
+  }
+
+  /** With one of the open calls that fit, if there is one. */
+  #with(pick: number, fits: (call: ModelCall) => boolean, act: (call: ModelCall) => void): void {
+    const found = this.#hosts.flatMap(({ calls, isJudged }) => isJudged && !this.#lands.canOutlive ? []
+      : calls.filter((call) => !call.isOver && fits(call)))
+    if (found.length > 0) act(found[pick % found.length]!)
   }
 
   async #join(land: Land, at = this.#hosts.length): Promise<void> {
@@ -196,6 +197,14 @@ export class World {
     }
     host.calls.push(call)
     this.#calls.set(id, call)
+  }
+
+  #openApproved(host: ModelHost): void {
+    const { store } = host.land
+    this.#do(async () => {
+      const revision = await store.work!.revision()
+      if (await store.read('approval', 'key') !== undefined) this.#open(host, revision)
+    })
   }
 
   #start(call: ModelCall): void {
@@ -289,10 +298,11 @@ export class World {
     this.#do(() => judge(host.id))
   }
 
-  #takeOver(host: ModelHost, pick: number): void {
-    const other = this.#hosts[pick % this.#hosts.length]!
-    if (other === host || !other.isJudged || other.isDiscarded || host.isJudged) return
-    this.#do(() => this.#settle(other, host.seat, pick % 3 === 0))
+  #takeOver(pick: number): void {
+    const [gone, living] = [this.#hosts.filter(({ isJudged, isDiscarded }) => isJudged && !isDiscarded),
+      this.#hosts.filter(({ isJudged }) => !isJudged)]
+    if (gone.length === 0) return
+    this.#do(() => this.#settle(gone[pick % gone.length]!, living[pick % living.length]!.seat, pick % 3 === 0))
   }
 
   /** `dies`: before it has finished. */
