@@ -47,7 +47,7 @@ function makeCluster(programs: string): void {
   writeFileSync(passwordFile, password)
   if (isRoot) for (const path of [data, passwordFile]) chownSync(path, NAMED_ID, NAMED_ID)
   const { status, stderr, stdout } = spawnSync(join(programs, 'initdb'), [
-    '-D', data, '-U', 'postgres', '--pwfile', passwordFile, '--auth', 'scram-sha-256', '--encoding', 'UTF8',
+    '-D', data, '-U', 'postgres', '--pwfile', passwordFile, '--auth', 'md5', '--encoding', 'UTF8',
     '--locale', 'C', '--no-sync', '--no-instructions',
   ], { ...as(NAMED_ID), cwd: folder, env: {}, encoding: 'utf8' })
   if (status !== 0) throw new Error(`initdb failed: ${stdout}${stderr}`)

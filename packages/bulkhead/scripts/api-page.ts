@@ -18,7 +18,7 @@ const SECTIONS: readonly (readonly [title: string, guide: string, names: string]
   ['Reload', 'See [reload](../guides/lifecycle.md#reload).', 'ReloadRequest ReloadReport ReloadChange SmokeCheck Trial'],
   ['Prompts', 'See [prompts](../guides/prompts.md).', 'PromptSections PromptSection PromptSectionId OmittedPrompt PromptSectionsOptions'],
   ['Sessions', 'See [sessions](../guides/sessions.md).',
-    'SessionOptions Session Turn SubagentOptions SecurityMode Rule BudgetLimits ExecutionStrategy Steering CancelReason'],
+    'SessionOptions ResumeOptions Session Turn SubagentOptions SecurityMode Rule BudgetLimits ExecutionStrategy Steering CancelReason'],
   ['Calls and outcomes', 'Codes are in the [error reference](errors.md).',
     'ToolDefinition ToolCall CallOptions CallProgress CallLog CallAllOptions Outcome OutputOutcome ErrorOutcome OutcomeMetadata Completion Content EmbeddedResource ResourceLink Json JsonObject ErrorCode BulkheadError Explanation ExplainedStep Surface SurfaceItem'],
   ['Events', 'Each event is listed in the [event reference](events.md).', 'BulkheadEvent EventType EventOf EventListener'],
@@ -31,7 +31,7 @@ const SECTIONS: readonly (readonly [title: string, guide: string, names: string]
   ['Editors', 'For `client` of `openSession`. See [ACP](../guides/acp.md).', 'WorkspaceClient ClientCall ClientCommand ClientRun'],
   ['Agents', 'See [agents](../guides/agents.md).', 'defineAgent AgentInput AgentManifest AgentDescriptor'],
   ['Sub-agents', 'For `runAgent` of `createHost`.', 'AgentRunner AgentRequest AgentResult BackgroundTask EndedTask'],
-  ['MCP', 'See [MCP](../guides/mcp.md).', 'McpBook McpServerStatus LoginOptions McpResource McpPrompt McpEmbedder McpRoot SamplingRequest SamplingResult openKitPrompts KitPrompts'],
+  ['MCP', 'See [MCP](../guides/mcp.md).', 'McpBook ReplicaRecords McpServerStatus LoginOptions McpResource McpPrompt McpEmbedder McpRoot SamplingRequest SamplingResult openKitPrompts KitPrompts'],
   ['Store', 'See [the audit](../guides/audit.md).', 'openSqliteStore SqliteStoreOptions Store'],
 ]
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { closeStore } from '../src/facade/create-host.ts'
+import { closeStore } from '../src/facade/close-store.ts'
 
 /** A clock whose timers the test triggers. */
 function heldClock() {

@@ -6,7 +6,7 @@ import { trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost } from '../src/index.ts'
-import { traceWherePresent } from '../src/facade/create-host.ts'
+import { traceWherePresent } from '../src/facade/tracing.ts'
 import { CACHE } from './cache.ts'
 import { IN_THREADS, writeExtension } from './extension-folder.ts'
 

@@ -87,7 +87,7 @@ export type { LanguageServers, SourceFile, TextPosition } from './ports/language
 export type { CallUse, DeniedPaths, IgnoredFiles, UseRules, UseVerdict } from './ports/use-rules.ts'
 export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart } from './ports/server-jail.ts'
 export { auditRecord, STORE_COLLECTIONS } from './ports/store.ts'
-export type { AuditChain, AuditEntry, AuditForm, AuditGroup, AuditRow, AuditSpan } from './ports/store.ts'
+export type { AdoptedRecords, AuditChain, AuditEntry, AuditForm, AuditGroup, AuditRow, AuditSpan } from './ports/store.ts'
 export type { Store, StoreCollection, StoredRecord } from './ports/store.ts'
 export { readListedCall } from './ports/work.ts'
 export type {

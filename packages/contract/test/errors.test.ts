@@ -31,7 +31,8 @@ describe('the table of errors', () => {
       'MessageFlood', 'TooManyRequests', 'LogTruncated', 'BuiltinDenied', 'ModuleNotFound', 'ExportsMismatch',
       'LifecycleFailure', 'LifecycleTimeout', 'LifecyclePhaseInvalid', 'ReloadRefused', 'SlotAccessDenied',
       'SlotVersionMissing', 'SlotDriftRejected', 'SlotMigrationFailed', 'StateInvalid', 'EnvNameUndeclared',
-      'EnvNameNotSet', 'InteractionUnavailable', 'InteractionTimeout', 'InteractionAlreadyAnswered',
+      'EnvNameNotSet', 'InteractionUnavailable', 'SessionActiveElsewhere',
+      'InteractionTimeout', 'InteractionAlreadyAnswered',
       'ClarificationNeeded', 'StoreUnavailable', 'InternalError',
     ])
   })

@@ -3,6 +3,8 @@ import type {
   FreezeReport, Interactor, JoinedHost, Layer,
   LifecycleState, Placement, Store, ToolDefinition, ToolListing,
 } from '@bulkhead/contract'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
+import { HOOKS_FORM } from './calls/hooks.ts'
 import type { Extension } from './extensions/lifecycle/extension.ts'
 import type { RegistryView } from './extensions/registry/offered-tools.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
@@ -19,9 +21,10 @@ import type { LoopLag } from './records/loop-lag.ts'
 import type { ToolMetrics } from './records/metrics.ts'
 import type { Sidecar } from './records/timeouts.ts'
 import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
+import type { ResumeOptions } from './sessions/resumption.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
 import type { WallReport } from './sessions/wall-report.ts'
-import type { Place } from './sessions/workspace.ts'
+import type { Place } from './sessions/place.ts'
 
 export interface HostOptions extends Place {
   readonly store: Store
@@ -54,6 +57,19 @@ export interface HostOptions extends Place {
   readonly drainMs?: number
   /** Whether extensions with eager activation start with the host. Default: true. */
   readonly startsEager?: boolean
+  /** For how many days a session can be resumed after its last change, if the store outlives the host. Default: 7. */
+  readonly sessionDays?: number
+}
+
+export const HOST_FORM: OptionForms<HostOptions> = {
+  report: forms.object, workspace: forms.text, sandbox: forms.having('open'), source: forms.having('load'),
+  store: forms.having('read', 'write'), clock: forms.having('now'), userData: forms.text, env: forms.method,
+  sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'),
+  smokeCheck: forms.method, argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text),
+  realPath: forms.method, readStart: forms.method, ignored: forms.method, countFiles: forms.method,
+  findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
+  hooks: forms.either(HOOKS_FORM, forms.list(HOOKS_FORM)), drainMs: forms.from(0), startsEager: forms.flag,
+  agents: forms.list(forms.object), roles: forms.method, agentsRequire: forms.oneOf('narrows', 'adds'), sessionDays: forms.above(0),
 }
 
 export interface Host {
@@ -107,6 +123,13 @@ export interface Host {
    * ProjectPathInvalid or InputInvalid for invalid options.
    */
   openSession(options?: SessionOptions): Promise<Session>
+  /**
+   * Continues a session of this workspace whose host has closed or died, with its approvals, used budget, plan, to-do
+   * list, undo, ids of calls and what extensions keep for it. It has the options that it was opened with, under today's
+   * rules. Rejects with NotFound, also for a session of another principal, SessionActiveElsewhere while a host that runs
+   * has it, and as `openSession` does.
+   */
+  resumeSession(id: string, options?: ResumeOptions): Promise<Session>
   /** The tools of an open session, without those of which every call is denied. Empty for an unknown id. */
   callableTools(sessionId: string): readonly ToolDefinition[]
   /**

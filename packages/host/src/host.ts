@@ -7,18 +7,20 @@ import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { visibleText } from '@bulkhead/kit/text'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
-import { HookChain, HOOKS_FORM, refuseSlips } from './calls/hooks.ts'
+import { HookChain, refuseSlips } from './calls/hooks.ts'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './policy/approvals/approval-book.ts'
 import { openAudit, type AuditTrail } from './records/audit-trail.ts'
 import { EventBus, requireSubscription } from './records/events.ts'
 import {
-  statusOf, type ExtensionStatus, type CloseReport, type FreezeOrder, type Host, type HostOptions, type SwitchReport,
+  HOST_FORM, statusOf, type ExtensionStatus, type CloseReport, type FreezeOrder, type Host, type HostOptions,
+  type SwitchReport,
 } from './host-interface.ts'
 import { LoopLagMonitor, type LoopLag } from './records/loop-lag.ts'
 import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
 import { BUDGET_FORM, Workflows, type BudgetLimits } from './model/budget.ts'
 import { readAgents } from './sessions/agents.ts'
+import type { ResumeOptions } from './sessions/resumption.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
 import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
 import type { StopReport } from './extensions/reload/retirement.ts'
@@ -31,26 +33,15 @@ import { showSessions } from './records/shown-sessions.ts'
 import { SoleWork } from './records/sole-work.ts'
 import { sidecarWithTimeout, StoreWithTimeout } from './records/timeouts.ts'
 import type { WallReport } from './sessions/wall-report.ts'
-import { Workspace, type Place, type WorkspaceSources } from './sessions/workspace.ts'
+import type { Place } from './sessions/place.ts'
+import { Workspace, type WorkspaceSources } from './sessions/workspace.ts'
 
 const DRAIN_MS = 5_000
-
-const OPTIONS: OptionForms<HostOptions> = {
-  report: forms.object, workspace: forms.text, sandbox: forms.having('open'), source: forms.having('load'),
-  store: forms.having('read', 'write'), clock: forms.having('now'), userData: forms.text, env: forms.method,
-  sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'),
-  smokeCheck: forms.method,
-  argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method,
-  readStart: forms.method, ignored: forms.method, countFiles: forms.method,
-  findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
-  hooks: forms.either(HOOKS_FORM, forms.list(HOOKS_FORM)), drainMs: forms.from(0), startsEager: forms.flag,
-  agents: forms.list(forms.object), roles: forms.method, agentsRequire: forms.oneOf('narrows', 'adds'),
-}
 
 /** Creates a host. Throws ConfigInvalid for invalid options. */
 export function createHost(options: HostOptions): Host {
   requireNodeVersion()
-  requireOptions('createHost', options, OPTIONS, 'report', 'workspace', 'sandbox', 'store', 'userData', 'env')
+  requireOptions('createHost', options, HOST_FORM, 'report', 'workspace', 'sandbox', 'store', 'userData', 'env')
   for (const hooks of [options.hooks ?? []].flat()) refuseSlips(hooks)
   return new ToolHost(options)
 }
@@ -87,7 +78,7 @@ class ToolHost implements Host {
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat, work,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
-      agents: readAgents(agents), roles, agentsRequire, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
+      agents: readAgents(agents), roles, agentsRequire, sessionDays: options.sessionDays, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
@@ -177,6 +168,7 @@ class ToolHost implements Host {
     this.#workspace = new Workspace(place, this.#sources)
     const unloaded = Promise.withResolvers<StopReport>()
     this.#left.set(old, unloaded)
+    this.#sources.seat.describe()
     this.#sources.events.emit({ type: 'WorkspaceSwitched', from: old.path, to: place.workspace })
     this.#unloadIfEmpty(old)
     return { sessionsLeft: old.sessions.size, unloaded: unloaded.promise }
@@ -193,6 +185,11 @@ class ToolHost implements Host {
   async openSession(options: SessionOptions = {}): Promise<Session> {
     const workspace = await this.#readyWorkspace()
     return workspace.openSession(options, () => this.#unloadIfEmpty(workspace))
+  }
+
+  async resumeSession(id: string, options: ResumeOptions = {}): Promise<Session> {
+    const workspace = await this.#readyWorkspace()
+    return workspace.resumeSession(id, options, () => this.#unloadIfEmpty(workspace))
   }
 
   callableTools(sessionId: string): readonly ToolDefinition[] {
@@ -311,7 +308,7 @@ class ToolHost implements Host {
     await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))
     const cancelledCalls = sessions.reduce((sum, session) => sum + session.openCalls, 0)
     for (const { parts } of sessions) parts.cancel.cancel(closed())
-    await Promise.all(sessions.map((session) => session.close()))
+    await Promise.all(sessions.map((session) => session.release()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
     // A caller that must know whether everything was saved has flushed; a loss was reported as SuppressedError.
     await this.flush().catch(() => undefined)

@@ -13,6 +13,7 @@ export type { RegistryAuthorization, RegistryOptions } from './install/registry.
 export { conformanceStatement } from './signature/conformance.ts'
 export { requireIdentity, sign, type Signed, type Signing } from './signature/sign.ts'
 export { signerInWords } from './signature/signer.ts'
+export { userConfig } from './config/user-config.ts'
 export { looseningSettings, type LooseningSetting } from './config/loosening.ts'
 export { IgnoreFiles } from './config/ignore-files.ts'
 export { editConfig, findKeyFault } from './config/edit-config.ts'

@@ -1,8 +1,8 @@
 import type {
-  AuditChain, AuditEntry, AuditGroup, AuditSpan, ChangeStore, Store, StoreCollection, StoredRecord, Work,
+  AdoptedRecords, AuditChain, AuditEntry, AuditGroup, AuditSpan, ChangeStore, Store, StoreCollection, StoredRecord, Work,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { checkAddress, draftGroup, storeClosed, writeRecord } from '@bulkhead/store/records'
+import { checkAddress, draftGroup, storeClosed, writeRecord, type ChainPosition } from '@bulkhead/store/records'
 import type { Database } from './connection/database.ts'
 import { AuditLog, chainName, chainsIn } from './records/audit-log.ts'
 import { ChangeLog, type ChangeLimits } from './records/change-log.ts'
@@ -83,6 +83,11 @@ export class PostgresStore implements Store {
   async chains(): Promise<readonly AuditChain[]> {
     this.#mustBeOpen()
     return chainsIn(this.#database)
+  }
+
+  async adopt(name: string, start: ChainPosition, rows: readonly AdoptedRecords[]): Promise<void> {
+    this.#mustBeOpen()
+    await (name === this.#audit.name ? this.#audit : new AuditLog(this.#database, name)).adopt(start, rows)
   }
 
   /** Waits for pending operations. */

@@ -1,5 +1,6 @@
 export { McpServers, type McpServersOptions, type McpServerStatus, type ServerFault } from './connecting/servers.ts'
 export { loadLateCode } from './connecting/servers.ts'
+export type { ReplicaRecords } from './serving/served-session.ts'
 export type { ServerState } from './connecting/connection-state.ts'
 export type { McpPrompt, McpResource } from './connecting/catalog/server-content.ts'
 export type { McpEmbedder, McpRoot, SamplingRequest, SamplingResult } from './connecting/server-requests.ts'

@@ -6,8 +6,9 @@ import type { InterruptedCall } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import type { Assembly, CreateHostOptions, Host } from '../facade/create-host.ts'
-import { homeFolder, storeFile, userCacheFolder } from '../facade/folders.ts'
+import type { Assembly, AssemblyOptions, Host } from '../facade/create-host.ts'
+import { homeFolder, userCacheFolder } from '../facade/folders.ts'
+import type { StoreChoice } from '../facade/store-choice.ts'
 import { createTerminalInteractor } from '../facade/terminal/terminal-interactor.ts'
 import { UsageError, type CommandOptions, type ValuesOf } from './command.ts'
 import { hint } from './output.ts'
@@ -86,7 +87,7 @@ export async function openHost(
   const interactor = serving ? undefined : terminal()
   const opened = remembering && !values['no-store'] ? await openStore(values.home) : undefined
   const store = opened && remembering === 'no sessions' ? withoutSessions(opened) : opened
-  const options: CreateHostOptions = {
+  const options = {
     ...foldersOf(values),
     ...(interactor ? { interactor } : {}),
     ...(store ? { store } : {}),
@@ -114,7 +115,7 @@ export const closing = <Value extends object>(value: Value, host: Host): Value &
   Object.assign(value, { [Symbol.asyncDispose]: async () => void await host.close() })
 
 /** The folders of a host. */
-export const foldersOf = ({ workspace, home }: HostValues): CreateHostOptions => ({
+export const foldersOf = ({ workspace, home }: HostValues): AssemblyOptions => ({
   workspace: workspace ?? process.cwd(),
   ...(home === undefined ? {} : { home }),
   // Do not create the home folder just to cache verification results.
@@ -143,14 +144,28 @@ function warnNotStored(): EventListener {
 
 /** Rejects with StoreUnavailable. Falling back to an empty store would lose approvals and audit records. */
 async function openStore(home: string | undefined): Promise<Store> {
-  const { openSqliteStore } = await import('@bulkhead/store')
   try {
-    return await openSqliteStore({ file: storeFile(home) })
+    return await openChosen(await storeHere(home))
   } catch (error) {
     const { data } = BulkheadError.from(error)
     const message = `${messageOf(error)} Use --no-store to continue without state, approvals and audit.`
     throw new BulkheadError('StoreUnavailable', message, { cause: error, ...(data !== undefined && { data }) })
   }
+}
+
+/** The store of this user. Rejects with ConfigInvalid. */
+export async function storeHere(home: string | undefined): Promise<StoreChoice> {
+  const { chosenStore } = await import('../facade/store-choice.ts')
+  return chosenStore(homeFolder(home), process.env)
+}
+
+/** Opens a store, and makes it where there is none. */
+export async function openChosen(chosen: StoreChoice): Promise<Store> {
+  if (chosen.kind === 'postgres') {
+    return (await import('../facade/store-choice.ts')).openPostgres(chosen.url, chosen.retention)
+  }
+  const { openSqliteStore } = await import('@bulkhead/store')
+  return openSqliteStore({ file: chosen.file })
 }
 
 const SESSION_EVENTS: ReadonlySet<unknown> = new Set(['SessionOpened', 'SessionClosed'])
@@ -162,9 +177,8 @@ const withoutSessions = (store: Store): Store => ({
   remove: (collection, key) => store.remove(collection, key),
   update: (collection, key, change) => store.update(collection, key, change),
   list: (collection, prefix) => store.list(collection, prefix),
-  ...(store.approvalRevision && { approvalRevision: () => store.approvalRevision!() }),
   append: async (record) => isJsonObject(record) && SESSION_EVENTS.has(record['type']) ? 0 : store.append(record),
-  ...(store.notes && { notes: store.notes }),
+  ...(store.work && { work: store.work }),
   ...(store.changes && { changes: store.changes }),
   records: (from, limit) => store.records(from, limit),
   auditSpan: () => store.auditSpan(),
@@ -175,13 +189,12 @@ const withoutSessions = (store: Store): Store => ({
 export async function withStore<Value>(
   home: string | undefined, what: string, use: (store: Store) => Promise<Value>,
 ): Promise<Value> {
-  const file = storeFile(home)
-  if (!existsSync(file)) {
+  const chosen = await storeHere(home)
+  if (chosen.kind === 'file' && !existsSync(chosen.file)) {
     const advice = 'The first call creates it. If it is in another folder, use --home.'
-    throw new BulkheadError('StoreUnavailable', `There is no ${what} at ${file}. ${advice}`)
+    throw new BulkheadError('StoreUnavailable', `There is no ${what} at ${chosen.file}. ${advice}`)
   }
-  const { openSqliteStore } = await import('@bulkhead/store')
-  const store = await openSqliteStore({ file })
+  const store = await openChosen(chosen)
   try {
     return await use(store)
   } finally {

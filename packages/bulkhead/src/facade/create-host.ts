@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { traceTools } from '@bulkhead/bridges/otel'
+import type { ReplicaRecords } from '@bulkhead/bridges/mcp'
 import {
   type AgentInput, BulkheadError, type CapabilityUse, type Clock, type Layer, type ProjectTrust, requireOptions, type Store,
 } from '@bulkhead/contract'
@@ -14,6 +14,7 @@ import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders, type PromptSections } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { operatorEnvironment } from './command-environment.ts'
+import { closeStore } from './close-store.ts'
 import { cacheFolder, canonicalPath, homeFolder } from './folders.ts'
 import { canonicalFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
 import { type McpBook, mcpBook } from './mcp-book.ts'
@@ -22,10 +23,12 @@ import {
 } from './open-place.ts'
 import { type ForeignTool, OwnTools, type Registrable } from './own-tools.ts'
 import { rememberWalls } from './remembered-walls.ts'
+import { replicaRecords } from './replica-records.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
 import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
+import { givenStore } from './store-choice.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
-import { CORE_VERSION } from './version.ts'
+import { traceWherePresent } from './tracing.ts'
 
 export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, PlaceOptions {
   /** The folder that tools work on. It contains the project layer. */
@@ -44,8 +47,12 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly trust?: ProjectTrust
   /** An additional check for a new generation before it replaces the running one. */
   readonly smokeCheck?: SmokeCheck
-  /** Stores state, approvals, paused calls and the audit. Closed with the host. Default: an in-memory store. */
-  readonly store?: Store
+  /**
+   * Stores state, approvals, paused calls and the audit. Closed with the host. A string is the URL of a PostgreSQL server,
+   * postgres://USER@HOST/DATABASE, that any number of hosts share. Default: the server that BULKHEAD_STORE or `store.url`
+   * of the configuration names, or else an in-memory store.
+   */
+  readonly store?: Store | string
   /** Source of declared environment variables. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /**
@@ -57,6 +64,8 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly agents?: readonly AgentInput[]
   /** Hooks of every session, before those of the session itself. */
   readonly hooks?: Hooks | readonly Hooks[]
+  /** For how many days a session can be resumed after its last change, if the store outlives the host. Default: 7. */
+  readonly sessionDays?: number
 }
 
 /** A host with its layers, servers and bundled tools. */
@@ -91,18 +100,20 @@ export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switch
    */
   switchWorkspace(workspace: string, options?: Pick<CreateHostOptions, 'trust'>): Promise<SwitchReport>
   readonly mcp: McpBook
+  /** What servers share that serve this store over HTTP. Absent if the store ends with the host. */
+  readonly replicas?: ReplicaRecords
 }
 
 export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   workspace: forms.text, home: forms.text, trust: forms.oneOf('trusted', 'declined', 'once'), smokeCheck: forms.method,
-  store: forms.having('read', 'write', 'close'), env: forms.object, runAgent: forms.method,
+  store: forms.either(forms.text, forms.having('read', 'write', 'close')), env: forms.object, runAgent: forms.method,
   fetchHosts: forms.list(forms.text), profile: forms.oneOf(...Object.keys(PROFILES)),
   projectFolder: forms.text, bundledFolder: forms.text, machinePolicy: forms.text,
   cache: forms.text, interactor: forms.having('interact'),
   watch: forms.either(forms.flag, forms.method), config: forms.object,
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
   discover: forms.oneOf('first-session', 'when-asked'), agents: forms.list(forms.object),
-  hooks: forms.either(forms.object, forms.list(forms.object)),
+  hooks: forms.either(forms.object, forms.list(forms.object)), sessionDays: forms.above(0),
 }
 
 const SWITCHED = { trust: HOST_OPTIONS.trust }
@@ -114,8 +125,17 @@ const OFFERED = { session: forms.having('tools') }
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   requireOptions('createHost', options, HOST_OPTIONS, 'workspace')
-  return (await assembleHost(withProfile(options), options.trust)).host
+  const store = await givenStore(options)
+  try {
+    return (await assembleHost({ ...withProfile(options), store }, options.trust)).host
+  } catch (error) {
+    if (store !== options.store) await store.close()
+    throw error
+  }
 }
+
+/** The store is open. Without one, nothing outlives the host. */
+export type AssemblyOptions = Omit<CreateHostOptions, 'store'> & { readonly store?: Store }
 
 /** A host and the folder that it has opened. */
 export interface AssembledHost {
@@ -145,7 +165,7 @@ export interface Assembly {
  * has completed the options.
  */
 export async function assembleHost(
-  options: CreateHostOptions, firstTrust: TrustChoice | undefined,
+  options: AssemblyOptions, firstTrust: TrustChoice | undefined,
   { startsEager = true, clock = systemClock, roles = () => [], ...ofSandbox }: Assembly = {},
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
@@ -158,6 +178,7 @@ export async function assembleHost(
   const closing = new AbortController()
   const projectFolder = options.projectFolder ?? PROJECT_FOLDER
   const store = options.store ?? createMemoryStore()
+  const owner = createProcessOwner()
   const surroundings = {
     variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
     signal: closing.signal, ...ofSandbox,
@@ -170,12 +191,13 @@ export async function assembleHost(
   const host = createHostCore({
     ...place, store, argumentsReaders, startsEager, clock, roles,
     sidecar: createSidecar((sessionId) => bundled.lentFiles(sessionId)),
-    owner: createProcessOwner(),
+    owner,
     userData: userFolder(home),
     env: lookUp,
     ...(options.interactor ? { interactor: options.interactor } : {}),
     ...(options.agents ? { agents: options.agents } : {}),
     ...(options.hooks ? { hooks: options.hooks } : {}),
+    ...(options.sessionDays === undefined ? {} : { sessionDays: options.sessionDays }),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
     ...(agentsRequire && { agentsRequire }),
   })
@@ -207,13 +229,15 @@ export async function assembleHost(
     },
     register: (tools) => own.register(tools),
     unregister: (name, layer) => own.unregister(name, layer),
-    async openSession(session = {}) {
-      const workspace: unknown = session?.workspace
+    async resumeSession(id, session = {}) {
       if (options.discover !== 'when-asked') await places.servers.discover()
-      return host.openSession(
-        typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session,
-      )
+      return host.resumeSession(id, await inCanonicalFolder(session))
     },
+    async openSession(session = {}) {
+      if (options.discover !== 'when-asked') await places.servers.discover()
+      return host.openSession(await inCanonicalFolder(session))
+    },
+    ...(store.forgets ? {} : { replicas: replicaRecords(store, owner) }),
     mcp: mcpBook(() => places.servers),
     async switchWorkspace(folder, chosen = {}) {
       requireOptions('switchWorkspace', chosen, SWITCHED)
@@ -237,11 +261,16 @@ export async function assembleHost(
 /** Methods of the core that nothing is added to. */
 const AS_THEY_ARE = [
   'tools', 'tool', 'agents', 'agent', 'extensions', 'tryWalls', 'clear', 'reload', 'runWorkflow', 'pausedCalls',
-  'forgetPaused', 'interruptedCalls', 'flush', 'on', 'metrics', 'loopLag',
+  'forgetPaused', 'interruptedCalls', 'hosts', 'freeze', 'thaw', 'flush', 'on', 'metrics', 'loopLag',
 ] as const satisfies readonly (keyof CoreHost)[]
 
 const boundMethods = <Name extends keyof CoreHost>(host: CoreHost, names: readonly Name[]): Pick<CoreHost, Name> =>
   Object.fromEntries(names.map((name) => [name, (host[name] as () => unknown).bind(host)])) as Pick<CoreHost, Name>
+
+async function inCanonicalFolder<Options extends { readonly workspace?: string }>(session: Options): Promise<Options> {
+  const workspace: unknown = session?.workspace
+  return typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session
+}
 
 /** Approvals are stored by real path. For a deleted project, use the given path. */
 async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> {
@@ -251,43 +280,3 @@ async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> 
     : { ...filter, workspace: await canonicalFolder(workspace).catch(() => resolve(workspace)) }
 }
 
-/** The same timeout as for other store operations. */
-const CLOSE_TIMEOUT_MS = 30_000
-
-/**
- * Closes the store with a timeout, so that a faulty store cannot block `host.close()`. Call `flush()` first to learn
- * whether everything was stored. Never rejects.
- */
-export function closeStore(store: Pick<Store, 'close'>, clock: Clock = systemClock): Promise<void> {
-  return new Promise((done) => {
-    const stopWaiting = clock.after(CLOSE_TIMEOUT_MS, done)
-    const closing = (async () => store.close())()
-    closing.catch(() => undefined).then(() => {
-      stopWaiting()
-      done()
-    })
-  })
-}
-
-/** Creates a span for every call if OpenTelemetry is set up in this process. Returns a disposer. */
-export async function traceWherePresent(host: Pick<Host, 'on'> & Partial<Pick<Host, 'tool'>>): Promise<() => void> {
-  if (!(REGISTERED in globalThis)) return () => undefined
-  const api = await import('@opentelemetry/api').catch(() => undefined)
-  if (api === undefined) return () => undefined
-  const nowhere = new api.ProxyTracerProvider()
-  // Without a provider the API creates no-op spans, which still cost time.
-  if (kindOf(api.trace.getTracerProvider()) === kindOf(nowhere)) return () => undefined
-  return traceTools(host, {
-    tracer: api.trace.getTracer('bulkhead', CORE_VERSION), within: (span) => api.trace.setSpan(api.ROOT_CONTEXT, span),
-    active: () => api.trace.getActiveSpan(),
-  })
-}
-
-/** The global that all copies of the API share. Absent if OpenTelemetry is not set up. */
-const REGISTERED = Symbol.for('opentelemetry.js.api.1')
-
-/** The class of the real provider behind the proxy. */
-function kindOf(provider: object): unknown {
-  const isProxy = 'getDelegate' in provider && typeof provider.getDelegate === 'function'
-  return (isProxy ? (provider as { getDelegate(): object }).getDelegate() : provider).constructor
-}

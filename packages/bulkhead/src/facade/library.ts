@@ -10,7 +10,7 @@ export type { GridaToolContract, NamedTool, StudToolContract } from './foreign-t
 export type { ForeignTool, Registrable } from './own-tools.ts'
 export type { ProfileName } from './profiles.ts'
 export type {
-  McpEmbedder, McpPrompt, McpResource, McpRoot, McpServerStatus, SamplingRequest, SamplingResult,
+  McpEmbedder, McpPrompt, McpResource, McpRoot, McpServerStatus, ReplicaRecords, SamplingRequest, SamplingResult,
 } from '@bulkhead/bridges/mcp'
 export { createTerminalInteractor, type TerminalStreams } from './terminal/terminal-interactor.ts'
 export {
@@ -26,7 +26,8 @@ export type {
   ProgrammaticInteractor, Steering, SubagentOptions, Turn,
 } from '@bulkhead/host'
 export type {
-  ExtensionStatus, ReloadChange, ReloadReport, ReloadRequest, Session, SessionOptions, SmokeCheck, SwitchReport, Trial,
+  ExtensionStatus, FreezeOrder, ReloadChange, ReloadReport, ReloadRequest, ResumeOptions, Session, SessionOptions,
+  SmokeCheck, SwitchReport, Trial,
 } from '@bulkhead/host'
 export type {
   CallCheck, CallCheckAnswer, CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer,
@@ -47,7 +48,8 @@ export type {
   AgentDescriptor, AgentInput, AgentManifest, ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CallLog, CallProgress, ClientCall, ClientCommand, ClientRun,
   CommandClassification,
   CommandSafetyPattern, Completion, ConfigFile, Content, Diagnostic, EmbeddedResource, ErrorCode, ErrorOutcome, EventListener, EventOf,
-  EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor,
+  EventType, ExtensionDescriptor, Freeze, FreezeReport, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor,
+  JoinedHost,
   MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTool, ProjectTrust, ResourceLink, Rule, SecurityMode, StateMachine,
   Store, ToolDefinition, ToolListing, WorkspaceClient,
 } from '@bulkhead/contract'

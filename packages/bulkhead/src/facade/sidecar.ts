@@ -1,9 +1,10 @@
 import { lstat, mkdir, mkdtemp, open, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { hasProcessEnded, processIdentity } from '@bulkhead/kit/processes'
 import type { Owner, Sidecar, SidecarFile } from '@bulkhead/host'
+import { CORE_VERSION } from './version.ts'
 
 const PREFIX = 'bulkhead-results-'
 /** Process id and start time, which identify a live process. */
@@ -88,6 +89,9 @@ export function createSidecar(
       const [own, others] = [saved.get(sessionId) ?? NONE, lent(sessionId)]
       return others.size === 0 ? own : own.union(others)
     },
+    reopen(sessionId) {
+      over.delete(sessionId)
+    },
     async discard(sessionId: string): Promise<void> {
       const folder = folders.get(sessionId)
       folders.delete(sessionId)
@@ -100,5 +104,7 @@ export function createSidecar(
 }
 
 /** Identifies this process to others that share the store: by process id and, where available, start time. */
-export const createProcessOwner = (): Owner =>
-  ({ id: `${processIdentity()}-${crypto.randomUUID()}`, isGone: hasProcessEnded })
+export const createProcessOwner = (): Owner => ({
+  id: `${processIdentity()}-${crypto.randomUUID()}`, isGone: hasProcessEnded, pid: process.pid, machine: hostname(),
+  version: CORE_VERSION,
+})

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { BulkheadError, type ConfigFile, type ExtensionDescriptor, type Store } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { CreateHostOptions } from '../facade/create-host.ts'
+import type { AssemblyOptions } from '../facade/create-host.ts'
 
 export interface TestExtension {
   /** The folder of the extension, with its source. */
@@ -15,13 +15,13 @@ export interface TestExtension {
 interface LoadedExtension {
   readonly extension: ExtensionDescriptor
   /** What the host needs for it. */
-  readonly options: Pick<CreateHostOptions, 'config' | 'store'>
+  readonly options: Pick<AssemblyOptions, 'config' | 'store'>
 }
 
 /** Builds an extension as a user would install it. Rejects with the fault of its folder, its code or its configuration. */
 export async function loadExtension(
   { folder, config, state }: TestExtension,
-  { home, config: file, store }: Pick<CreateHostOptions, 'config' | 'store'> & { readonly home: string },
+  { home, config: file, store }: Pick<AssemblyOptions, 'config' | 'store'> & { readonly home: string },
 ): Promise<LoadedExtension> {
   const { readExtensionFolder } = await import('../cli/extension-source.ts')
   const path = typeof folder === 'string' ? folder : fileURLToPath(folder)

@@ -38,18 +38,20 @@ export interface TestHost extends Host, AsyncDisposable {
 
 /** A real host in temporary folders. Rejects as `createHost` and `register` do. */
 export async function createTestHost(options: TestHostOptions = {}): Promise<TestHost> {
-  const [{ assembleHost, HOST_OPTIONS }, { withProfile }] =
-    await Promise.all([import('../facade/create-host.ts'), import('../facade/profiles.ts')])
+  const [{ assembleHost, HOST_OPTIONS }, { withProfile }, { openPostgres }] = await Promise.all([
+    import('../facade/create-host.ts'), import('../facade/profiles.ts'), import('../facade/store-choice.ts'),
+  ])
   requireOptions('createTestHost', options, { ...HOST_OPTIONS, ...OPTIONS })
-  const { tools = {}, extension, approver, clock, ...rest } = options
+  const { tools = {}, extension, approver, clock, store: place, ...rest } = options
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-test-')))
   const { workspace = join(folder, 'workspace'), home = join(folder, 'home') } = options
   const remove = () => rm(folder, { recursive: true, force: true })
   await Promise.all(['workspace', 'home'].map((name) => mkdir(join(folder, name))))
   let host: Host | undefined
   try {
-    const loaded = extension && await loadExtension(extension, { ...rest, home })
-    const given = { ...rest, ...loaded?.options, workspace, home }
+    const store = typeof place === 'string' ? await openPostgres(place) : place
+    const loaded = extension && await loadExtension(extension, { ...rest, ...(store && { store }), home })
+    const given = { ...rest, ...(store && { store }), ...loaded?.options, workspace, home }
     host = (await assembleHost(withProfile(given), rest.trust, { clock })).host
     if (loaded) await host.register([loaded.extension])
     for (const name of Object.keys(tools)) await unregisterBundled(name, host)

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -28,9 +28,9 @@ const openHost = async () =>
 async function leaveCalls(...audited: readonly string[]): Promise<void> {
   const { pid } = spawnSync(process.execPath, ['--version'])
   const store = await openStore()
-  const notebook = store.notes!.open(`${pid}-0-gone`)
-  notebook.put(1, JSON.stringify({ form: 1, sessionId: 's', tool: 'hang', origin: null, effects: 'none' }))
-  for (const [index, id] of CALLS.entries()) notebook.put(index + 2, JSON.stringify([1, id, 0]))
+  const form = JSON.stringify({ form: 1, sessionId: 's', tool: 'hang', origin: null, effects: 'none' })
+  const lines = [form, ...CALLS.map((id) => JSON.stringify([1, id, 0]))].map((line, index) => `+${index + 1} ${line}\n`)
+  writeFileSync(join(folder, `host.db-notes-${pid}-0-gone`), lines.join(''))
   for (const callId of audited)
     await store.append({ type: 'ToolInvocationSucceeded', sessionId: 's', callId, at: new Date(0).toISOString() })
   await store.close()
@@ -58,7 +58,7 @@ it('one of several hosts that start after a crash reports interrupted calls, and
     ({ record }) => record as { readonly callId?: string; readonly errorCode?: string },
   )
   expect(audit.filter(({ errorCode }) => errorCode === 'CallInterrupted').map(({ callId }) => callId)).toEqual(CALLS)
-  expect([await store.list('call'), await store.notes!.owners()]).toEqual([[], []])
+  expect([await store.list('call'), await store.work!.hosts()]).toEqual([[], []])
   await store.close()
 })
 
@@ -73,6 +73,6 @@ it('a call whose end was recorded before its host was killed is not reported aga
   )
   const ends = audit.filter(({ type }) => /^ToolInvocation(?:Succeeded|Failed|Cancelled)$/.test(type))
   expect(ends.map(({ callId }) => callId).toSorted()).toEqual(CALLS)
-  expect(await store.notes!.owners()).toEqual([])
+  expect(await store.work!.hosts()).toEqual([])
   await store.close()
 })

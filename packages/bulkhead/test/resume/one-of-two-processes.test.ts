@@ -94,7 +94,7 @@ it('when two processes resume one paused call, one gets it and the other gets an
     outcome: { data: { answers: [[town], ['Nansen']] } },
   })
   expect(await host.pausedCalls()).toEqual([])
-  await expect(session.resume(paused)).rejects.toMatchObject({ code: 'NotFound' })
+  await expect(session.resume(paused, 'Bergen')).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
   await host.close()
 })
 

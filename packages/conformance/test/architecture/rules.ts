@@ -17,9 +17,11 @@ const MAX_COLUMNS = 120
 
 /** Only `bulkhead` composes packages and may import all of them. `create-bulkhead` runs one of its commands. */
 const COMPOSERS: ReadonlySet<string> = new Set(['bulkhead', 'create-bulkhead'])
+/** A store in another database keeps the same records and the same chain of the audit. */
+const ALSO: ReadonlyMap<string, readonly string[]> = new Map([['sandbox', ['broker']], ['store-postgres', ['store']]])
 const importable = (name: string): ReadonlySet<string> => new Set(
   name === 'kit' ? ['kit'] : name === 'contract' ? ['contract', 'kit']
-    : ['contract', 'kit', ...(name === 'sandbox' ? ['broker'] : []), name])
+    : ['contract', 'kit', ...(ALSO.get(name) ?? []), name])
 
 const packagesOf = (root: string): readonly string[] => readdirSync(join(root, 'packages'))
 const manifestOf = (root: string, name: string) =>

@@ -89,8 +89,11 @@ export interface ChangeFilter {
 
 /** Changes and the content that they replaced, up to a limit of size and age: the oldest content is dropped first. */
 export interface ChangeStore {
-  /** Stores `content` once, by its SHA-256. When this resolves, with the id, the change survives the process. */
-  add(change: NewChange, content?: Uint8Array): Promise<number>
+  /**
+   * Stores `content` once, by its SHA-256. When this resolves, with the id, the change survives the process. `at`: the
+   * time of one that is copied from another store. Default: now.
+   */
+  add(change: NewChange, content?: Uint8Array, at?: number): Promise<number>
   /** Oldest first. */
   list(filter: ChangeFilter): Promise<readonly RecordedChange[]>
   /** undefined if it was dropped. */

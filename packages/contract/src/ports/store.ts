@@ -2,7 +2,9 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { ChangeStore } from './changes.ts'
 import type { Work } from './work.ts'
 
-export const STORE_COLLECTIONS = ['state', 'approval', 'paused', 'trust', 'call', 'outcome'] as const
+export const STORE_COLLECTIONS = [
+  'state', 'approval', 'paused', 'trust', 'call', 'outcome', 'session', 'budget', 'client',
+] as const
 export type StoreCollection = (typeof STORE_COLLECTIONS)[number]
 
 export interface StoredRecord {
@@ -68,6 +70,16 @@ export interface AuditChain {
   archive(last: number, link: string, by: string): Promise<number>
 }
 
+/** Records of an audit that were written together, as a store keeps them. */
+export interface AdoptedRecords {
+  /** Of the first. */
+  readonly position: number
+  readonly count: number
+  /** The text that the link is a digest of. */
+  readonly record: string
+  readonly link: string
+}
+
 /** The host's storage. A resolved write is as durable as the store. Every method rejects with StoreUnavailable. */
 export interface Store {
   /** Set if nothing survives the process, so records for the next process need not be written. */
@@ -112,5 +124,13 @@ export interface Store {
   auditSpan(): Promise<AuditSpan>
   /** The audits of all hosts on the store, ordered by name. Absent: there is one, which `records` reads. */
   chains?(): Promise<readonly AuditChain[]>
+  /**
+   * Continues the audit `name` with records of another store, as they are. An empty audit starts after `start`, which is
+   * the last record that was archived. Rejects with StoreUnavailable unless each row continues the chain; then nothing
+   * is added.
+   */
+  adopt?(
+    name: string, start: { readonly position: number; readonly link: string }, rows: readonly AdoptedRecords[],
+  ): Promise<void>
   close(): Promise<void>
 }

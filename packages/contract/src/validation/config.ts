@@ -211,6 +211,25 @@ const approvals = z.strictObject({
     ),
 })
 
+/** A password in it would be in backups, diagnostics and the list of settings. */
+const STORE_URL = /^postgres(?:ql)?:\/\/(?![^/?#]*:[^/?#]*@)(?![^#]*[?&]password=)[^\s]*$/i
+const wholeNumber = positive.max(1_000_000_000)
+
+export const storeSettings = z.strictObject({
+  url: z.string().max(2048).regex(STORE_URL, 'a URL such as postgres://bulkhead@db.example/agents, without a password')
+    .exactOptional()
+    .describe(
+      'A PostgreSQL server: postgres://USER@HOST/DATABASE, with words of libpq as parameters, such as '
+      + '?passwordfile=/run/secrets/store. Default: a file in the home.',
+    ),
+  retention: z.strictObject({
+    changesDays: wholeNumber.max(36_500).exactOptional()
+      .describe('For how many days the content that calls replaced is kept for undo. Default: 30.'),
+    changesMiB: wholeNumber.max(1_048_576).exactOptional().describe('How much of it is kept, in MiB. Default: 256.'),
+    changes: wholeNumber.exactOptional().describe('How many changes are listed. Default: 100000.'),
+  }).exactOptional().describe('What a store in PostgreSQL keeps, and for how long.'),
+})
+
 export const configFileSchema = z.strictObject({
   $schema: z.string().optional().describe('The JSON Schema of this file, for editors.'),
   mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new. Default: ask.'),
@@ -274,6 +293,8 @@ export const configFileSchema = z.strictObject({
         + 'outlives the host, and no later layer can disable it.',
       ),
   }).optional().describe('The record of decisions and calls.'),
+  store: storeSettings.optional()
+    .describe('Where approvals, state and the audit are kept. Of no effect in the configuration of a project.'),
 })
 
 /** One MCP server. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { COMMAND_SEVERITIES, TOOL_MODES, type ToolMode } from '../model/names.ts'
 import { commands } from './commands.ts'
-import { configFileSchema } from './config.ts'
+import { configFileSchema, storeSettings } from './config.ts'
 import { extensionId, toolName } from './fields.ts'
 import { commandSafetyConfigSchema, packagePolicy, ruleSchema } from './policy.ts'
 
@@ -55,6 +55,7 @@ export const machinePolicySchema = z.strictObject({
   }).optional().describe('What packages must prove before they are used.'),
   sandbox: z.strictObject({ os: z.literal('require').exactOptional().describe('The only value.') }).optional()
     .describe('All isolation by the operating system, or nothing runs.'),
+  store: storeSettings.optional().describe('Where every host of this machine keeps approvals, state and the audit.'),
   commands: z.strictObject({
     read: commands.shape.read.describe('The most that configurations may name. What is not inside is left out.'),
     env: z.strictObject({

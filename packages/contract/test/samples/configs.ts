@@ -62,6 +62,7 @@ export const wholeConfig = {
   },
   budget: { tokens: 8000, calls: 20 },
   audit: { enabled: true, arguments: false },
+  store: { url: 'postgres://bulkhead@db.test/agents?sslmode=verify-full', retention: { changesDays: 7 } },
 }
 
 export const validConfigs: readonly (readonly [string, unknown])[] = [
@@ -70,6 +71,8 @@ export const validConfigs: readonly (readonly [string, unknown])[] = [
 ]
 
 export const invalidConfigs: readonly (readonly [string, unknown, string])[] = [
+  ['a store with a password in its URL', { store: { url: 'postgres://me:secret@db.test/agents' } }, 'store/url'],
+  ['a store with a password after its URL', { store: { url: 'postgres://db.test/a?password=x' } }, 'store/url'],
   ['a package with a name that is too long', { packages: ['x'.repeat(215)] }, 'packages/0'],
   [
     'a search service of an unknown type',

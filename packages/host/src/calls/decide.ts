@@ -57,6 +57,12 @@ function checkBudget({ scope: { budget }, argsChars }: ValidatedCall): Verdict |
   return error && { ...deny('budget', error.code, `budget.${error.data.limit}`, error.message), error }
 }
 
+/** Resolves when a spent budget that hosts share is known to be spent. undefined: there is nothing to wait for. */
+export function refreshBudget({ call: { scope: { budget }, argsChars, signal } }: EvaluatedCall): Promise<void> | undefined {
+  const reading = budget.refresh?.(estimateTokens(argsChars))
+  return reading && untilAborted(reading, signal)
+}
+
 /** Takes the cost of the call from every budget that it belongs to, or from none. Throws BudgetExhausted. */
 export function reserveBudget({ call }: AllowedCall): Reservation {
   const reservation = call.scope.budget.reserve(estimateTokens(call.argsChars))

@@ -14,7 +14,7 @@ import {
 import { laterRules, type LaterRule } from '../policy/use-rules.ts'
 import { headless, isOfAgent, isOfGrant, type DecisionStage, type Verdict } from '../policy/model/verdict.ts'
 import { questionOf } from './approval-request.ts'
-import { decide, evaluateCall } from './decide.ts'
+import { decide, evaluateCall, refreshBudget } from './decide.ts'
 import { programTools, type ProgramTool } from './explain-program.ts'
 import { frozenVerdict } from './gate.ts'
 import { check, take } from './pipeline.ts'
@@ -77,6 +77,7 @@ export async function explainCall(proposal: Proposal, host: HostContext): Promis
     const validated = check(run, take(run))
     await validated.session.approvals.refreshIfStale()
     const evaluated = await evaluateCall(validated, run.attempts, host)
+    await refreshBudget(evaluated)
     const freeze = await host.seat.frozen()
     const refused = freeze && frozenVerdict(freeze, validated.tool.name)
     return await explainDecision(decide(evaluated, host, refused), host)

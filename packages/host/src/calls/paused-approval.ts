@@ -1,8 +1,8 @@
 import { BulkheadError, type ApprovalAnswer, type ApprovalRequest, type InteractionRequest } from '@bulkhead/contract'
-import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import { canonicalJson, parseJson, type Json } from '@bulkhead/kit/json'
 import type { ValidatedCall } from '../policy/call.ts'
 import { readApproval } from '../policy/interaction/interactors.ts'
-import { approvalsIn } from '../policy/interaction/paused-calls.ts'
+import { answersIn, approvalsIn } from '../policy/interaction/question-log.ts'
 import { memoryOf } from '../policy/session-memory.ts'
 
 /** Whether a whole call may run. Its answer can come later, because the call is stored with it. */
@@ -17,7 +17,7 @@ export async function pauseForApproval(call: ValidatedCall, questionOf: () => Pr
   if (!mayPause(call)) return
   const question = await questionOf()
   const memory = memoryOf(call.session, call.tool.extension.descriptor)
-  const id = await call.session.paused!.keep(call, question, approvalsIn(call), memory)
+  const id = await call.session.paused!.keep(call, question, answersIn(call), memory)
   const { tool, approvalKey } = question.approval
   const message = `The call of "${tool}" waits for approval of ${approvalKey}.`
   throw new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })
@@ -39,7 +39,14 @@ export async function answerWhilePaused(
 }
 
 /** Another session may continue the call. Its words about folders count files. */
-const comparable = ({ approval, ...question }: CallQuestion): string =>
-  canonicalJson({ ...question, approval: { ...approval, ...NOT_COMPARED } } as unknown as Json)
+const comparable = ({ approval, ...question }: CallQuestion): string => canonicalJson({
+  ...question, approval: { ...approval, ...NOT_COMPARED, argumentsText: sorted(approval.argumentsText) },
+} as unknown as Json)
 const NOT_COMPARED = { sessionId: '', principal: null, answers: [] } as const satisfies
   { readonly [Member in keyof ApprovalRequest]?: unknown }
+
+/** The store sorts the members of the arguments. */
+function sorted(argumentsText: string): string {
+  const parsed = parseJson(argumentsText)
+  return parsed.ok ? canonicalJson(parsed.value) : argumentsText
+}

@@ -10,7 +10,7 @@ import {
 import type { JournalledCall } from '../records/call-journal.ts'
 import { askPerson, redeemPermits, requireAllowed } from './authorize.ts'
 import {
-  auditFault, decide, evaluateCall, isAuditRequired, reserveBudget, retryAudit, untilRecorded,
+  auditFault, decide, evaluateCall, isAuditRequired, refreshBudget, reserveBudget, retryAudit, untilRecorded,
 } from './decide.ts'
 import { execute } from './execute.ts'
 import { frozenVerdict, pass } from './gate.ts'
@@ -89,6 +89,8 @@ async function authorize<Next>(
     const earlier = host.order.wait(turn)
     if (earlier) await earlier
     if (auditFault(host)) await retryAudit(validated, host)
+    const counting = refreshBudget(evaluated)
+    if (counting) await counting
     const freeze = host.seat.mayBeFrozen || evaluated.evaluation.verdict.action === 'ask'
       ? await host.seat.frozen() : undefined
     const decided = run.reach(decide(evaluated, host, freeze && frozenVerdict(freeze, validated.tool.name)))
@@ -171,7 +173,8 @@ async function finish(run: CallRun<StageRecord>, ready: Promise<BudgetedCall>, h
   let ending: Ending
   try {
     const budgeted = await ready
-    const { allowed, allowed: { call } } = budgeted
+    const { allowed, allowed: { call }, reservation: { confirmed } } = budgeted
+    if (confirmed) await untilAborted(confirmed, call.signal)
     const cleared = await runBeforeHooks(budgeted, host)
     if (isAuditRequired(host)) await untilRecorded(allowed, host)
     const started = await pass(cleared, run, host)

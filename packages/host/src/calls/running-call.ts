@@ -12,7 +12,7 @@ import type { Cancelled } from '../model/cancel-scope.ts'
 import type { Attempts } from '../model/call-run.ts'
 import type { Deadline } from '../model/deadline.ts'
 import type { AllowedCall, HostContext, ValidatedCall } from '../policy/call.ts'
-import { questionsOf, type QuestionLog } from '../policy/interaction/paused-calls.ts'
+import { answersIn, QuestionLog } from '../policy/interaction/question-log.ts'
 import type { WaitingCall } from '../policy/call-session.ts'
 import { callUses } from './call-uses.ts'
 import { stepsOf } from './keyed-call.ts'
@@ -164,7 +164,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
   /** The answers that the call got before it paused, if the tool is still the one that asked. */
   get questions(): QuestionLog {
-    this.#questions ??= questionsOf(this.call)
+    this.#questions ??= new QuestionLog(answersIn(this.call))
     return this.#questions
   }
 

@@ -2,7 +2,7 @@ import {
   BulkheadError, type InteractionKind, type InteractionRequest, type InteractionResponse,
 } from '@bulkhead/contract'
 import type { ValidatedCall } from '../policy/call.ts'
-import { approvalsIn } from '../policy/interaction/paused-calls.ts'
+import { approvalsIn } from '../policy/interaction/question-log.ts'
 import { memoryOf } from '../policy/session-memory.ts'
 import { shownCallers } from './approval-request.ts'
 import { haltIfHeadless } from './authorize.ts'

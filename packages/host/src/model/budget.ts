@@ -20,6 +20,11 @@ export const BUDGET_FORM = forms.fields({ tokens: forms.from(0), calls: forms.fr
 /** The reservation of one call. */
 export interface Reservation {
   readonly tokens: number
+  /**
+   * Of a budget in the store: the call runs when it is reserved there too. Rejects with BudgetExhausted or
+   * StoreUnavailable.
+   */
+  readonly confirmed?: Promise<unknown> | undefined
   /** Releases it, for a call that never ran. Idempotent. */
   release(): void
   /** Settles the actual usage. A tool that reports less than was reserved gets no refund. */
@@ -36,31 +41,29 @@ export interface BudgetSource {
   /** Why the tokens cannot be reserved now, or undefined. Takes nothing. */
   check(tokens: number): BudgetFault | undefined
   reserve(tokens: number): Reservation | BulkheadError
+  /**
+   * Of a budget in the store: resolves when `check` knows what other hosts have used. Returns undefined if it knows
+   * enough. Rejects with StoreUnavailable.
+   */
+  refresh?(tokens: number): Promise<void> | undefined
+}
+
+export interface Usage {
+  readonly tokens: number
+  readonly calls: number
 }
 
 /** What a workflow may use. */
 export class Budget implements BudgetSource {
   readonly #limits: BudgetLimits
-  #tokens = 0
-  #calls = 0
+  #used: Usage = { tokens: 0, calls: 0 }
 
   constructor(limits: BudgetLimits = {}) {
     this.#limits = limits
   }
 
   check(tokens: number): BudgetFault | undefined {
-    const { tokens: tokenLimit = Infinity, calls: callLimit = Infinity } = this.#limits
-    if (this.#calls + 1 > callLimit) {
-      return exhausted(
-        `All ${callLimit} calls of this workflow are used up.`, { limit: 'calls', of: callLimit, left: 0 },
-      )
-    }
-    if (this.#tokens + tokens > tokenLimit) {
-      const left = Math.max(0, tokenLimit - this.#tokens)
-      const message = `The call needs about ${tokens} tokens and the workflow has ${left} of ${tokenLimit} left.`
-      return exhausted(message, { limit: 'tokens', of: tokenLimit, left })
-    }
-    return undefined
+    return faultOf(this.#limits, this.#used, tokens)
   }
 
   reserve(tokens: number): Reservation | BulkheadError {
@@ -71,9 +74,29 @@ export class Budget implements BudgetSource {
   }
 
   #change(tokens: number, calls: number): void {
-    this.#tokens += tokens
-    this.#calls += calls
+    this.#used = { tokens: this.#used.tokens + tokens, calls: this.#used.calls + calls }
   }
+}
+
+/** Whether anything is limited. */
+export const isLimited = ({ tokens = Infinity, calls = Infinity }: BudgetLimits = {}): boolean =>
+  tokens !== Infinity || calls !== Infinity
+
+/** Why one more call with so many tokens exceeds a limit, or undefined. */
+export function faultOf(
+  { tokens: tokenLimit = Infinity, calls: callLimit = Infinity }: BudgetLimits, used: Usage, tokens: number,
+): BudgetFault | undefined {
+  if (used.calls + 1 > callLimit) {
+    return exhausted(
+      `All ${callLimit} calls of this workflow are used up.`, { limit: 'calls', of: callLimit, left: 0 },
+    )
+  }
+  if (used.tokens + tokens > tokenLimit) {
+    const left = Math.max(0, tokenLimit - used.tokens)
+    const message = `The call needs about ${tokens} tokens and the workflow has ${left} of ${tokenLimit} left.`
+    return exhausted(message, { limit: 'tokens', of: tokenLimit, left })
+  }
+  return undefined
 }
 
 class Held implements Reservation {
@@ -105,6 +128,7 @@ export function jointBudget(sources: readonly BudgetSource[]): BudgetSource {
   if (only && sources.length === 1) return only
   return {
     check: (tokens) => firstFault(sources, tokens),
+    ...(sources.some(({ refresh }) => refresh) && { refresh: (tokens: number) => all(sources.map((one) => one.refresh?.(tokens))) }),
     reserve(tokens) {
       const held: Reservation[] = []
       for (const source of sources) {
@@ -117,11 +141,17 @@ export function jointBudget(sources: readonly BudgetSource[]): BudgetSource {
       }
       return {
         tokens,
+        confirmed: all(held.map(({ confirmed }) => confirmed)),
         release: () => held.forEach((each) => each.release()),
         settle: (used) => held.forEach((each) => each.settle(used)),
       }
     },
   }
+}
+
+/** undefined if there is nothing to wait for. */
+function all(waits: readonly (Promise<unknown> | undefined)[]): Promise<void> | undefined {
+  return waits.every((wait) => wait === undefined) ? undefined : Promise.all(waits).then(() => undefined)
 }
 
 function firstFault(sources: readonly BudgetSource[], tokens: number): BudgetFault | undefined {
@@ -144,20 +174,20 @@ const exhausted = (message: string, data: BudgetFault['data']): BudgetFault =>
  */
 export class Workflows {
   readonly #current = new AsyncLocalStorage<BudgetSource>()
-  readonly #ofPrincipals = new Map<string, { readonly budget: Budget; sessions: number }>()
+  readonly #ofPrincipals = new Map<string, { readonly budget: BudgetSource; sessions: number }>()
 
   /**
    * The budget of a session that is a workflow of its own. The open sessions of one principal share one, so that a
-   * client gains nothing by opening more.
+   * client gains nothing by opening more. `shared`: the same in the store, for all hosts.
    */
-  hold(principal: string | undefined, limits: BudgetLimits | undefined): HeldBudget {
-    if (principal === undefined) return { budget: new Budget(limits), leave: () => undefined }
-    const shared = this.#ofPrincipals.getOrInsertComputed(principal, () => ({ budget: new Budget(limits), sessions: 0 }))
-    shared.sessions++
-    return {
-      budget: shared.budget,
-      leave: () => { if (--shared.sessions === 0) this.#ofPrincipals.delete(principal) },
-    }
+  hold(sessionId: string, principal: string | undefined, limits: BudgetLimits | undefined, shared?: ShareBudget): HeldBudget {
+    const open = (name: readonly string[]) => (isLimited(limits) && shared?.(name, limits!)) || new Budget(limits)
+    if (principal === undefined) return joined(open(['config', sessionId]), sessionId)
+    const known = this.#ofPrincipals.getOrInsertComputed(
+      principal, () => ({ budget: open(['principal', principal]), sessions: 0 }),
+    )
+    known.sessions++
+    return joined(known.budget, sessionId, () => { if (--known.sessions === 0) this.#ofPrincipals.delete(principal) })
   }
 
   /** A nested workflow uses both budgets. */
@@ -176,31 +206,63 @@ export class Workflows {
   }
 }
 
+/** A budget that hosts share. */
+interface JoinedBudget extends BudgetSource {
+  join(sessionId: string): void
+  leave(sessionId: string, stays: boolean): Promise<void>
+}
+
+/** The budget of this name in the store, with limits of which one is set. */
+export type ShareBudget = (name: readonly string[], limits: BudgetLimits) => JoinedBudget
+
 /** The budget of one session, or of several. */
 export interface HeldBudget {
-  readonly budget: Budget
-  readonly leave: () => void
+  readonly budget: BudgetSource
+  /** Called once, when the session is closed here. `stays`: it can be resumed. Never rejects. */
+  readonly leave: (stays: boolean) => Promise<void> | void
+}
+
+function joined(budget: BudgetSource, sessionId: string, left: () => void = () => undefined): HeldBudget {
+  if (!('join' in budget)) return { budget, leave: left }
+  const shared = budget as JoinedBudget
+  shared.join(sessionId)
+  return {
+    budget,
+    leave(stays) {
+      left()
+      return shared.leave(sessionId, stays)
+    },
+  }
+}
+
+/** The budget of the options of a session. In the store, so that the session finds it there when it is resumed. */
+export function ownBudget(sessionId: string, limits: BudgetLimits | undefined, shared?: ShareBudget): HeldBudget | undefined {
+  if (limits === undefined) return undefined
+  return joined((isLimited(limits) && shared?.(['session', sessionId], limits)) || new Budget(limits), sessionId)
 }
 
 /** The budgets of the calls of one session. */
 export class SessionBudget {
-  readonly #own: Budget | undefined
-  readonly #workflow: Budget
+  readonly #own: HeldBudget | undefined
+  readonly #workflow: HeldBudget
   readonly #parent: SessionBudget | undefined
-  /** Called once, when the session is closed. */
-  readonly leave: () => void
 
-  /** `held`: that of a session that is a workflow of its own, for calls made outside of one. */
-  constructor(own: BudgetLimits | undefined, held: HeldBudget, parent: SessionBudget | undefined) {
-    this.#own = own && new Budget(own)
-    this.#workflow = held.budget
-    this.leave = held.leave
+  /** `workflow`: that of a session that is a workflow of its own, for calls made outside of one. */
+  constructor(own: HeldBudget | undefined, workflow: HeldBudget, parent: SessionBudget | undefined) {
+    this.#own = own
+    this.#workflow = workflow
     this.#parent = parent
+  }
+
+  /** As `leave` of HeldBudget. */
+  async leave(stays: boolean): Promise<void> {
+    await this.#own?.leave(stays)
+    await this.#workflow.leave(stays)
   }
 
   within(workflow: BudgetSource | undefined): BudgetSource {
     const shared = this.#parent ? this.#parent.within(workflow) : workflow
-    if (this.#own === undefined) return shared ?? this.#workflow
-    return shared === undefined ? this.#own : jointBudget([this.#own, shared])
+    if (this.#own === undefined) return shared ?? this.#workflow.budget
+    return shared === undefined ? this.#own.budget : jointBudget([this.#own.budget, shared])
   }
 }

@@ -6,6 +6,13 @@ export class CallIds {
   /** The same in a circle: to find the first of a Set, Node passes every id that was removed. */
   readonly #inOrder: string[] = []
   #next = 0
+  readonly #taken: ((id: string) => void) | undefined
+
+  /** `taken` is called for each id. `earlier`: of a session that is resumed, oldest first. */
+  constructor(taken?: (id: string) => void, earlier: readonly string[] = []) {
+    for (const id of earlier) if (!this.#used.has(id)) this.take(id)
+    this.#taken = taken
+  }
 
   /** Throws InputInvalid if a call has the id already. */
   take(id: string): void {
@@ -18,5 +25,6 @@ export class CallIds {
     if (oldest !== undefined) this.#used.delete(oldest)
     this.#inOrder[this.#next] = id
     this.#next = (this.#next + 1) % CALL_LIMITS.sessionIds
+    this.#taken?.(id)
   }
 }

@@ -4,6 +4,7 @@ import type {
 import type { Json } from '@bulkhead/kit/json'
 import type { CallIds } from '../model/call-ids.ts'
 import type { Hooks } from '../model/hooks.ts'
+import type { SessionKeeper } from '../model/session-keeper.ts'
 import type { SessionApprovals } from './approvals/session-approvals.ts'
 import type { Interactions } from './interaction/interactions.ts'
 import type { PausedCalls } from './interaction/paused-calls.ts'
@@ -41,6 +42,8 @@ export interface SessionScope {
   /** What extensions keep for the session, by layer and id. */
   readonly memory: Map<string, Json>
   readonly hooks: { readonly all: readonly Hooks[] }
+  /** Stores the session, so that another host can continue it. Absent for sub-agents, and if nothing outlives the host. */
+  readonly kept: SessionKeeper | undefined
   /** The call of `task` that waits for this session. */
   readonly waiting: WaitingCall | undefined
 }

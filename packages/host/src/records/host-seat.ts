@@ -28,6 +28,8 @@ export class HostSeat implements Claimant {
   readonly #sources: SeatSources
   readonly #rows = new Map<string, readonly [ShownKind, string, JsonObject]>()
   #id: string
+  /** All ids that it had. */
+  readonly #own: Set<string>
   #seat: Seat | undefined
   #joining: Promise<Seat> | undefined
   #count = 0
@@ -37,6 +39,7 @@ export class HostSeat implements Claimant {
   constructor(sources: SeatSources) {
     this.#sources = sources
     this.#id = sources.owner.id
+    this.#own = new Set([this.#id])
   }
 
   /** Of the present seat. */
@@ -53,6 +56,10 @@ export class HostSeat implements Claimant {
 
   open(call: OpenCall): CallEntry {
     return this.#seat?.open(call) ?? this.#openLater(call)
+  }
+
+  isOwn(host: unknown): boolean {
+    return typeof host === 'string' && this.#own.has(host)
   }
 
   isGone(host: string): Promise<boolean> {
@@ -120,6 +127,7 @@ export class HostSeat implements Claimant {
       onFault: (thrown) => events.suppressed('journal of calls', thrown),
     })
     this.#id = id
+    this.#own.add(id)
     for (const row of this.#rows.values()) seat.show(...row)
     if (!isLost) this.#seat = seat
     return seat

@@ -13,6 +13,8 @@ export interface Owner {
 /** Who writes claims into records, and whether another one has ended. */
 export interface Claimant {
   readonly id: string
+  /** Whether it is the present or an earlier id of this host, which joins again under another one when it loses its seat. */
+  isOwn(id: unknown): boolean
   /** Rejects with StoreUnavailable. */
   isGone(id: string): Promise<boolean>
 }

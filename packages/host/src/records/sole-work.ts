@@ -32,6 +32,7 @@ export class SoleWork implements Work {
   readonly #store: Store
   readonly #owner: Owner
   readonly #shared: Shared
+  readonly #own = new Set<Seat>()
 
   /** `shared`: the store of the embedder. */
   constructor(store: Store, shared: object, owner: Owner) {
@@ -43,13 +44,15 @@ export class SoleWork implements Work {
   async join(info: HostInfo, listener: SeatListener): Promise<Seat> {
     const seat = new SoleSeat(info, listener, this.#shared, this.#store, this.#owner)
     this.#shared.seats.add(seat)
+    this.#own.add(seat)
     if (this.#shared.freeze) listener.onGate(this.#shared.freeze)
     return seat
   }
 
   async hosts(): Promise<readonly JoinedHost[]> {
     const records = this.#store.forgets ? [] : await this.#store.list('call')
-    const live = [...this.#shared.seats].map((seat) => seat.view())
+    const live = [...this.#shared.seats].filter((seat) => this.#own.has(seat) || !this.#owner.isGone(seat.id))
+      .map((seat) => seat.view())
     const known = new Set(live.map(({ id }) => id))
     const left = Map.groupBy(records, ({ key }) => key.slice(0, key.lastIndexOf('/')))
     return [...live, ...[...left].filter(([id]) => !known.has(id)).map(([id, own]): JoinedHost => ({

@@ -119,6 +119,8 @@ export interface Sidecar {
   files?(sessionId: string): ReadonlySet<string>
   /** Removes everything a closed session saved. */
   discard?(sessionId: string): Promise<void>
+  /** A session that was closed here is resumed. */
+  reopen?(sessionId: string): void
 }
 
 /** A file that is being written. Contract: one call at a time. */
@@ -191,6 +193,7 @@ export function sidecarWithTimeout(
       }
     },
     ...(sidecar.files ? { files: (sessionId: string) => sidecar.files!(sessionId) } : {}),
+    ...(sidecar.reopen ? { reopen: (sessionId: string) => sidecar.reopen!(sessionId) } : {}),
     discard(sessionId) {
       saved.delete(sessionId)
       return inTime(async () => sidecar.discard?.(sessionId))

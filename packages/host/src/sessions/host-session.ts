@@ -22,36 +22,26 @@ import {
   type CallAllOptions, type Frame, type ReadOptions, type Turn,
 } from './turn.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
-import type { Agents } from './agents.ts'
 import { BackgroundTasks, type BackgroundTask, type EndedTask } from './background-tasks.ts'
 import { DescribedTools } from './described-tools.ts'
-import { openScope, originIn, type ScopeSources, type SubagentOrigin } from './session-scope.ts'
+import { openBudget, openScope, originIn, type OpeningSources, type SubagentOrigin } from './session-scope.ts'
 import {
   checkOptions, refuseDeeper, requireProgramTool, selectedTools, type SessionOptions, type SubagentOptions,
   type Session,
 } from './session.ts'
-import { lowerLimits, SessionBudget, type Workflows } from '../model/budget.ts'
+import type { SessionBudget } from '../model/budget.ts'
+import type { KeptSession, Resumed } from './kept-session.ts'
 
-export interface SessionSources extends ScopeSources {
-  readonly agents: () => Agents
-  readonly workflows: Workflows
-  readonly hooks: HookChain
-  /** All open sessions by their ids, sub-agents included. */
-  readonly open: Map<string, HostSession>
-  /** Every role that a session had so far. */
-  readonly roles: Set<string>
-  /** Runs before the session is announced. */
-  readonly onOpen: (session: HostSession) => void
-  readonly onClose: (session: HostSession) => void
-}
+export type SessionSources = OpeningSources<HostSession>
 
 /** A conversation of a model with the tools, under one policy. */
 export class HostSession implements Session {
-  readonly id = randomUUID()
+  readonly id: string
   readonly depth: number
   readonly codeMode: boolean
   readonly agent: AgentManifest | undefined
   readonly background = new BackgroundTasks()
+  readonly release = (): Promise<void> => this.#end(true)
   readonly #options: SessionOptions
   readonly #sources: SessionSources
   readonly #parent: HostSession | undefined
@@ -61,6 +51,7 @@ export class HostSession implements Session {
   readonly #scope: SessionScope
   readonly #hooks: HookChain
   readonly #budget: SessionBudget
+  readonly #kept: KeptSession | undefined
   readonly #described: DescribedTools
   /** Calls that run. */
   readonly #open = new WaitGroup()
@@ -72,11 +63,12 @@ export class HostSession implements Session {
   #closing: Promise<void> | undefined
 
   /** Throws the errors of `openSession`. */
-  constructor(options: SessionOptions & SubagentOptions, sources: SessionSources, parent?: HostSession) {
+  constructor(options: SubagentOptions & SessionOptions, sources: SessionSources, parent?: HostSession, resumed?: Resumed) {
     checkOptions(options, sources.workspace, parent !== undefined)
     const { events } = sources.host
     const { signal, background = false } = options
     const agent = sources.agents().of(options.agent)
+    this.id = resumed?.record.id ?? randomUUID()
     this.agent = agent?.manifest
     this.depth = parent ? parent.depth + 1 : 0
     this.#options = options
@@ -86,21 +78,25 @@ export class HostSession implements Session {
     this.#selected = [agent?.manifest.tools, options.tools].map((names) => selectedTools(names, this.codeMode))
       .filter((names) => names !== undefined)
     if (this.codeMode) requireProgramTool(this.#offered())
-    this.#budget = new SessionBudget(
-      lowerLimits(options.budget, agent?.manifest.budget),
-      sources.workflows.hold(options.principal?.id, sources.settings.file.budget), parent && parent.#budget,
-    )
     this.#described = new DescribedTools(sources.agents)
     this.#hooks = new HookChain(parent ? parent.#hooks : sources.hooks, [options.hooks ?? []].flat())
+    this.#kept = parent ? undefined : sources.keep?.({
+      id: this.id, options, before: resumed, onLost: (reason) => this.#cancel.cancel(reason),
+      scope: () => this.#scope, turns: () => this.#turns,
+    })
     this.#scope = openScope({
       id: this.id, options, agent, outer: parent && parent.#scope, hooks: this.#hooks, over: () => this.#cancel.signal,
+      kept: this.#kept, resumed,
     }, sources)
+    this.#turns = resumed?.record.turns ?? 0
+    this.#budget = openBudget(this.id, options, agent, sources, parent && parent.#budget)
     const turn = background ? undefined : parent && parent.#turn
     this.#cancel = parent ? (turn?.scope ?? parent.#cancel).begin() : new CancelScope()
     this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
     sources.open.set(this.id, this)
     sources.roles.add(this.#scope.policy.role)
     sources.onOpen(this)
+    this.#kept?.begin()
     events.emit({
       type: 'SessionOpened', ...sessionFields(this.#scope), workspace: sources.workspace,
       ...(parent && { parentId: parent.id }), ...(agent && { agent: agent.name }),
@@ -257,15 +253,20 @@ export class HostSession implements Session {
   }
 
   close(): Promise<void> {
+    return this.#end(false)
+  }
+
+  /** `stays`: another host may continue it. */
+  #end(stays: boolean): Promise<void> {
     if (this.#closing) return this.#closing
     const { promise, resolve } = Promise.withResolvers<void>()
     // Before it begins: a listener of its end may close it as well.
     this.#closing = promise
-    resolve(this.#close())
+    resolve(this.#close(stays))
     return promise
   }
 
-  async #close(): Promise<void> {
+  async #close(stays: boolean): Promise<void> {
     const { host: { events, sidecar }, open, onClose } = this.#sources
     this.#cancel.cancel(new BulkheadError('SessionCancelled', 'The session is closed.', { data: { reason: 'user' } }))
     this.#forgetSignal?.()
@@ -274,7 +275,8 @@ export class HostSession implements Session {
     if (this.#turn) await this.endTurn()
     this.#cancel.end()
     await sidecar?.discard?.(this.id).catch((thrown: unknown) => events.suppressed('sidecar', thrown))
-    this.#budget.leave()
+    await this.#budget.leave(stays)
+    await (stays ? this.#kept?.release() : this.#kept?.remove())
     events.emit({ type: 'SessionClosed', sessionId: this.id })
     open.delete(this.id)
     onClose(this)

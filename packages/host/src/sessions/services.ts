@@ -182,8 +182,7 @@ export interface MemorySources {
 }
 
 /**
- * The memory of one extension in the session of a running call. It ends with the session, and is stored only for a
- * call that pauses.
+ * The memory of one extension in the session of a running call. It ends with the session, and is stored with it.
  */
 function sessionMemory({ descriptor, running }: MemorySources): SessionAccess {
   const { id } = descriptor
@@ -211,6 +210,8 @@ function sessionMemory({ descriptor, running }: MemorySources): SessionAccess {
         throw new BulkheadError('StateInvalid', `What "${id}" keeps for its session${why}.`)
       }
       remember(session, descriptor, data)
+      // What a tool counts here must not be less after a crash.
+      await session.kept?.save()
     },
   }
 }

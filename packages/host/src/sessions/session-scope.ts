@@ -1,6 +1,7 @@
 import type { DelegatingCall } from '@bulkhead/contract'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
 import type { HookChain } from '../calls/hooks.ts'
+import { lowerLimits, ownBudget, SessionBudget, type ShareBudget, type Workflows } from '../model/budget.ts'
 import { CallIds } from '../model/call-ids.ts'
 import type { Settings } from '../model/settings.ts'
 import type { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
@@ -10,7 +11,9 @@ import type { HostContext } from '../policy/call.ts'
 import type { WaitingCall, SessionScope } from '../policy/call-session.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import type { AgentsRequire } from '../policy/agent-bound.ts'
-import type { UsableAgent } from './agents.ts'
+import { restoreMemory } from '../policy/session-memory.ts'
+import type { Agents, UsableAgent } from './agents.ts'
+import type { KeepRequest, KeptSession, Resumed } from './kept-session.ts'
 import { sessionPlaces, type RootSources } from './roots.ts'
 import { policyFrom, type SessionOptions } from './session.ts'
 
@@ -45,6 +48,8 @@ export interface ScopeRequest {
   /** The scope of the session that this one is a sub-agent of. */
   readonly outer: SessionScope | undefined
   readonly hooks: HookChain
+  readonly kept: KeptSession | undefined
+  readonly resumed: Resumed | undefined
   /** Aborted when the session ends. */
   readonly over: () => AbortSignal
 }
@@ -53,7 +58,7 @@ export interface ScopeRequest {
  * What the calls of a session have in common. Throws ConfigInvalid, RequirementInvalid or AgentInvalid.
  */
 export function openScope(request: ScopeRequest, sources: ScopeSources): SessionScope {
-  const { id, options, agent, outer, hooks, over } = request
+  const { id, options, agent, outer, hooks, over, kept, resumed } = request
   const { host, settings, workspace, projectApprovals, agentsRequire } = sources
   const { events, clock, registry } = host
   const { interactor, approver, interactionTimeoutMs } = options
@@ -61,19 +66,20 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
   const asksParent = interactor === undefined && approver === undefined
   // A sub-agent can do no more than its parent, so it gets no folders of its own.
   const { variables, paths } = outer ?? sessionPlaces(options, agent, sources)
-  return {
-    id, principal, variables, paths, hooks, memory: new Map(), callIds: new CallIds(),
+  const scope: SessionScope = {
+    id, principal, variables, paths, hooks, memory: new Map(), kept,
+    callIds: new CallIds(kept && ((callId) => kept.took(callId)), resumed?.ids),
     agent: agent?.manifest,
     policy: policyFrom(options, {
       settings, agent, agentsRequire, variables, hasOwnValues: variables !== sources.variables,
       isTool: (name) => registry.view.listing(name) !== undefined,
     }, outer?.policy),
     approvals: new SessionApprovals({
-      sessionId: id, principal: principal?.id, workspace, project: projectApprovals, events, clock,
+      sessionId: id, principal: principal?.id, workspace, project: projectApprovals, events, clock, kept,
       terms: () => approvalTerms(registry.settings.layers),
     }),
     interactions: outer && asksParent ? outer.interactions : new Interactions({
-      sessionId: id, asked: { sessionId: id, ...(principal && { principal }) },
+      sessionId: resumed ? `${id}.${resumed.record.resumed}` : id, asked: { sessionId: id, ...(principal && { principal }) },
       interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
       queue: outer?.interactions.queue, over,
     }),
@@ -83,4 +89,39 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
     waiting: sources.waiting,
     delegatedBy: sources.delegatedBy ?? [],
   }
+  if (resumed) {
+    restoreMemory(scope, resumed.record.memory)
+    scope.approvals.restore(resumed.record.approvals)
+  }
+  return scope
+}
+
+/** What a session is opened from. `Opened`: the class of sessions. */
+export interface OpeningSources<Opened> extends ScopeSources {
+  readonly agents: () => Agents
+  readonly workflows: Workflows
+  readonly hooks: HookChain
+  /** All open sessions by their ids, sub-agents included. */
+  readonly open: Map<string, Opened>
+  /** Every role that a session had so far. */
+  readonly roles: Set<string>
+  /** Runs before the session is announced. */
+  readonly onOpen: (session: Opened) => void
+  readonly onClose: (session: Opened) => void
+  /** Stores a session that the host opened. Absent if nothing outlives the host. */
+  readonly keep?: ((request: KeepRequest) => KeptSession) | undefined
+  readonly shareBudget?: ShareBudget | undefined
+}
+
+/** The budgets of a session: its own, and that of the configuration. Those of a sub-agent end with this host. */
+export function openBudget(
+  id: string, options: SessionOptions, agent: UsableAgent | undefined, sources: Pick<OpeningSources<unknown>, 'workflows' | 'settings' | 'shareBudget'>,
+  parent: SessionBudget | undefined,
+): SessionBudget {
+  const { workflows, settings, shareBudget } = sources
+  const share = parent ? undefined : shareBudget
+  return new SessionBudget(
+    ownBudget(id, lowerLimits(options.budget, agent?.manifest.budget), share),
+    workflows.hold(id, options.principal?.id, settings.file.budget, share), parent,
+  )
 }

@@ -77,8 +77,10 @@ export interface Session {
   cancelTask(id: string): Promise<boolean>
   /** Cancels its turn, its calls and its sub-agents, and rejects later calls. */
   cancel(reason?: CancelReason): void
-  /** Cancels what runs and resolves when it has settled. Idempotent. */
+  /** Cancels what runs and resolves when it has settled. The session cannot be resumed. Idempotent. */
   close(): Promise<void>
+  /** The same, and `resumeSession` of another host of the store can continue it. A host that closes does this. */
+  release(): Promise<void>
 }
 
 export interface SessionOptions {

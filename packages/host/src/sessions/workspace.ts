@@ -1,8 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import {
-  AGENT_TOOL, BulkheadError, NO_COMMAND_WALLS, type AgentDescriptor, type ArgumentsReader, type Clock,
-  type CommandVariable, type Diagnostic, type EventOf, type IgnoredFiles, type Interactor, type KeyUse,
-  type LoadReport, type MissingWall, type Sandbox, type Store, type ToolDefinition, type VariableValues, type Work,
+  AGENT_TOOL, BulkheadError, NO_COMMAND_WALLS, type AgentDescriptor, type ArgumentsReader, type Clock, type Diagnostic,
+  type Interactor, type MissingWall, type Sandbox, type Store, type ToolDefinition, type VariableValues, type Work,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
@@ -10,14 +9,12 @@ import type { HookChain } from '../calls/hooks.ts'
 import { stopAll, Retirement, type StopReport } from '../extensions/reload/retirement.ts'
 import { Registry } from '../extensions/registry/registry.ts'
 import { Reloader } from '../extensions/reload/reloader.ts'
-import type { ReportSource } from '../extensions/reload/report.ts'
 import type { SmokeCheck } from '../extensions/reload/trial.ts'
 import { wayBeside } from '../extensions/reload/plan.ts'
 import { Validators } from '../extensions/schema-checks.ts'
 import { Leases, TickOrder } from '../model/waiting.ts'
 import { DEFAULT_ROLE, Settings } from '../model/settings.ts'
 import { unknownNames } from '../model/unknown-names.ts'
-import type { CountFiles } from '../policy/approvals/offers.ts'
 import { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import { patternDiagnostics } from '../policy/command-safety/command-safety.ts'
 import type { HostContext } from '../policy/call.ts'
@@ -36,51 +33,15 @@ import type { RunningCall } from '../calls/running-call.ts'
 import { delegate, type AgentRunner, type Delegated, type Delegation } from './delegation.ts'
 import { HostSession } from './host-session.ts'
 import { knownNames, sessionNaming } from './naming.ts'
+import type { Resumed } from './kept-session.ts'
+import { resumedOptions, type ResumeOptions } from './resumption.ts'
 import type { SessionOptions } from './session.ts'
-import type { FoundRoot, RootSources } from './roots.ts'
+import { nothingStored, SharedSessions } from './shared-sessions.ts'
+import type { Place } from './place.ts'
+import type { RootSources } from './roots.ts'
 import { createNestedCaller, servicesFor } from './services.ts'
 import { wallReport, type WallReport } from './wall-report.ts'
 import type { Workflows } from '../model/budget.ts'
-
-/** What a host works on: a folder, the extensions of the folder and of all folders, and a sandbox. */
-export interface Place {
-  /** The report of a loader: configuration, verified extensions, and what it disabled. */
-  readonly report: LoadReport
-  /** The canonical path of {workspace}. */
-  readonly workspace: string
-  readonly sandbox: Sandbox
-  /** Where `reload` looks, and what triggers it. */
-  readonly source?: ReportSource
-  /**
-   * Canonical paths that the sandbox does not let any tool write, as `ProtectedPlaces` takes them: the host's code, the
-   * project layer and the files of the store.
-   */
-  readonly neverWritten?: readonly string[]
-  /**
-   * A path with its links followed, as far as it exists. Without it, rules evaluate calls that name files by the full
-   * power of their tool. A throw counts as unknown.
-   */
-  readonly realPath?: (path: string) => string
-  /** The beginning of a file in the workspace: settings that name the hosts of a command. Without it none are read. */
-  readonly readStart?: (path: string) => string | undefined
-  /** What ignore files in these canonical folders exclude now. The same object until one changes. Default: nothing. */
-  readonly ignored?: (roots: readonly string[]) => IgnoredFiles | undefined
-  /** For questions about a folder. Without it they do not say how many files it has. */
-  readonly countFiles?: CountFiles
-  /**
-   * A folder or file beside the workspace that a session wants, with its links followed. Throws if it does not exist or
-   * belongs to the host. Without it sessions work in the workspace only.
-   */
-  readonly findRoot?: (path: string) => FoundRoot
-  /** The environment variables that the sandbox gives to commands of tools that may run any. For `explain`. */
-  readonly commandVariables?: readonly CommandVariable[]
-  /** Calls back when a server of this place could not be started or reached, and for each use of a key. */
-  readonly watchServers?: (
-    onFault: (fault: ServerFault) => void, onKeyUse: (use: KeyUse & { readonly extensionId: string }) => void,
-  ) => void
-}
-
-export type ServerFault = Omit<EventOf<'ServerStartFailed'>, 'type' | 'at'>
 
 export interface WorkspaceSources {
   readonly store: Store
@@ -106,6 +67,7 @@ export interface WorkspaceSources {
   readonly agents: readonly AgentDescriptor[]
   readonly roles: () => Iterable<string>
   readonly agentsRequire: AgentsRequire
+  readonly sessionDays: number | undefined
 }
 
 /**
@@ -132,6 +94,8 @@ export class Workspace {
   readonly #sandbox: Sandbox
   readonly #agents: readonly AgentDescriptor[]
   readonly #missingWalls: Diagnostic[] = []
+  /** Absent if nothing outlives the host. */
+  readonly #shared: SharedSessions | undefined
   #unloading: Promise<StopReport> | undefined
 
   constructor(place: Place, sources: WorkspaceSources) {
@@ -149,6 +113,9 @@ export class Workspace {
     const turns = new Leases()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
+    this.#shared = store.forgets ? undefined : new SharedSessions({
+      store, workspace, owner: seat, clock, events, days: sources.sessionDays,
+    })
     this.projectApprovals = new ProjectApprovals({ store, work, workspace, events, clock })
     const shared = { store, workspace, env, events, clock, sidecar, callTool: createNestedCaller(() => this.context) }
     const registry = new Registry({
@@ -180,6 +147,7 @@ export class Workspace {
     })
     this.reloader = new Reloader({
       registry, retirement: this.retirement, turns, report, source, check: smokeCheck, starter, events, clock,
+      onReport: () => seat.describe(),
     })
     sandbox.watchWalls?.((missing) => {
       this.#missingWalls.push(wallDiagnostic(missing))
@@ -194,20 +162,32 @@ export class Workspace {
     if (sources.startsEager) queueMicrotask(() => this.reloader.startEager())
   }
 
+  /** As `resumeSession` of the host. `left` is called when the session has closed. */
+  async resumeSession(id: string, options: ResumeOptions, left: () => void): Promise<HostSession> {
+    if (!this.#shared) throw nothingStored(id)
+    return this.#shared.resume(id, options.principal?.id, (resumed) => {
+      const session = this.openSession(resumedOptions(resumed.record, options), left, resumed)
+      this.context.sidecar?.reopen?.(id)
+      return session
+    })
+  }
+
   /** `left` is called when the session has closed. Throws as the constructor of HostSession does. */
-  openSession(options: SessionOptions, left: () => void): HostSession {
+  openSession(options: SessionOptions, left: () => void, resumed?: Resumed): HostSession {
+    void this.#shared?.purge()
     const { context: host, settings, variables, path: workspace, findRoot, projectApprovals, sessions } = this
     return new HostSession(options, {
       host, settings, variables, workspace, findRoot, projectApprovals, workflows: this.#workflows, hooks: this.#hooks,
       neverWritten: host.neverWritten ?? [], agentsRequire: this.#agentsRequire,
       open: this.openSessions, roles: this.#roles,
       agents: () => this.agents,
+      keep: this.#shared?.keep, shareBudget: this.#shared?.shareBudget,
       onOpen: (begun) => sessions.add(begun),
       onClose: (ended) => {
         sessions.delete(ended)
         left()
       },
-    })
+    }, undefined, resumed)
   }
 
   callableTools(sessionId: string): readonly ToolDefinition[] {

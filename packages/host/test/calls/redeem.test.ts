@@ -5,7 +5,7 @@ import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
 test.each(['session', 'project'] as const)(
-  'an approval for the %s that is revoked while earlier calls run allows no call',
+  'an approval for the %s that is revoked while earlier calls run allows no call: a person is asked again',
   async (scope) => {
     const world = createWorld({
       extensions: [
@@ -20,14 +20,14 @@ test.each(['session', 'project'] as const)(
         },
       ],
     })
-    const session = await world.host.openSession({ approver: new ScriptedApprover(scope) })
+    const approver = new ScriptedApprover(scope, 'reject')
+    const session = await world.host.openSession({ approver })
     await session.call({ id: 'before', name: 'echo', arguments: {} })
     const calls = ['echo', 'first', 'echo'].map((name, index) => ({ id: `c${index}`, name, arguments: {} }))
     const outcomes = await session.callAll(calls, { strategy: 'sequential' })
     expect(outcomes.map(verdictOf)).toEqual(['output', 'output', 'ApprovalDenied'])
-    expect(outcomes[2]).toMatchObject({
-      error_text: expect.stringContaining('was revoked before it began'), metadata: { attempt: 0 },
-    })
+    expect(outcomes[2]).toMatchObject({ metadata: { attempt: 0 } })
+    expect(approver.asked).toHaveLength(2)
     expect(world.eventsOf('ToolInvocationDecided').at(-1)).toMatchObject({
       callId: 'c2', decision: 'deny', stage: 'approval',
     })
@@ -64,7 +64,8 @@ test('an approval that another process revokes while earlier calls run allows no
       },
     ],
   })
-  const session = await world.host.openSession({ approver: new ScriptedApprover('project') })
+  const approver = new ScriptedApprover('project', 'project', 'reject')
+  const session = await world.host.openSession({ approver })
   for (const value of ['one', 'two']) {
     await session.call({ id: value, name: 'echo', arguments: { of: value } })
     await clock.advance(1_000)

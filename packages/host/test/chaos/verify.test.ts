@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import type { BulkheadEvent } from '@bulkhead/contract'
@@ -36,7 +37,9 @@ const TAMPERED: readonly Tampering[] = [
   ],
   [
     'a call that stays open', /open in the journal/,
-    ({ file }) => change(file, `INSERT INTO entry VALUES ('call', 'a/1', '{"callId":"c1"}')`),
+    ({ file }) => writeFileSync(
+      `${file}-notes-gone`, '+1 {"form":1,"sessionId":"s","tool":"t"}\n+2 [1,"c1",0]\n',
+    ),
   ],
   [
     'an outcome that is none', /no outcome/,

@@ -28,7 +28,9 @@ export async function verifyAfter(world: ChaosWorld, budget: number): Promise<vo
     verdict === 'output' || (verdict === 'StoreUnavailable' && world.suffers('store'))
   if (!verdicts.some(isAnswer)) faults.push(`the host does not answer any more: ${verdicts.join(', ')}`)
   const ran = world.events.filter((event) => event.type === 'ToolInvocationStarted' && event.attempt === 1).length
-  if (ran !== budget) faults.push(`${ran} calls ran on a budget of ${budget}: ${verdicts.join(', ')}`)
+  // Without a store, no call starts.
+  const isRight = world.suffers('store') ? ran <= budget : ran === budget
+  if (!isRight) faults.push(`${ran} calls ran on a budget of ${budget}: ${verdicts.join(', ')}`)
 }
 
 /** Faults after which the host cannot close, or does not know, what it opened. */

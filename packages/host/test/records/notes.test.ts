@@ -19,7 +19,9 @@ async function logging(log: string[], faults = {}) {
 test('a call passes the gate before it runs, and calls of one tick pass it in their order', async () => {
   const log: string[] = []
   const { world, session } = await logging(log)
-  world.host.on(({ callId }) => log.push(`began ${callId}`), ['ToolInvocationStarted'])
+  world.host.on((event) => {
+    if (event.type === 'ToolInvocationStarted') log.push(`began ${event.callId}`)
+  })
   await session.call(call(0))
   log.length = 0
   await Promise.all([1, 2].map((n) => session.call(call(n))))

@@ -6,16 +6,17 @@ import type {
 export class ScriptedApprover implements Approver {
   readonly asked: ApprovalRequest[] = []
   readonly #open: ((answer: ApprovalAnswer) => void)[] = []
-  readonly #answer: ApprovalAnswer | undefined
+  readonly #answers: readonly ApprovalAnswer['decision'][]
 
-  /** With an answer every question is answered at once. */
-  constructor(answer?: ApprovalAnswer['decision']) {
-    this.#answer = answer && { decision: answer }
+  /** With answers every question is answered at once; the last one repeats. */
+  constructor(...answers: readonly ApprovalAnswer['decision'][]) {
+    this.#answers = answers
   }
 
   async approve(request: ApprovalRequest): Promise<ApprovalAnswer> {
     this.asked.push(request)
-    if (this.#answer) return this.#answer
+    const decision = this.#answers[this.asked.length - 1] ?? this.#answers.at(-1)
+    if (decision) return { decision }
     const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>()
     this.#open.push(resolve)
     return promise

@@ -57,7 +57,7 @@ type Steps = readonly (string | number)[]
 const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
   ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['lsp', 2], ['tools', 3],
   ['extensions', 4], ['policy', 3], ['isolation', 2], ['limits', 2], ['sandbox', 3], ['search', 2], ['skills', 2],
-  ['retries', 2], ['treatment', 2], ['budget', 2], ['audit', 2], ['approvals', 2], ['watchdogs', 4], ['guards', 2], ['commands', 4],
+  ['retries', 2], ['treatment', 2], ['budget', 2], ['audit', 2], ['approvals', 2], ['watchdogs', 4], ['guards', 2], ['commands', 4], ['store', 2],
 ])
 
 /** Leaving a part out may reveal another fault. After this many rounds the whole file is rejected. */

@@ -18,13 +18,13 @@ export function mergeLayers(layers: readonly LayerConfig[]): ConfigFile {
 
 /**
  * A machine only restricts. A project, which may be third-party, cannot lengthen approvals or disable watchdogs, and has
- * no say in what commands see and get, nor in how modes of tools are treated.
+ * no say in what commands see and get, in how modes of tools are treated, nor in where records are kept.
  */
 function partsOf({ layer, config }: LayerConfig): Readonly<Record<'overrides' | 'restrictions', JsonObject>> {
   const all = config as unknown as JsonObject
   if (layer === 'machine') return { overrides: {}, restrictions: all }
   if (layer !== 'project') return { overrides: all, restrictions: {} }
-  const { approvals, watchdogs, commands: _commands, treatment: _treatment, ...overrides } = all
+  const { approvals, watchdogs, commands: _commands, treatment: _treatment, store: _store, ...overrides } = all
   return { overrides, restrictions: { ...(approvals && { approvals }), ...(watchdogs && { watchdogs }) } }
 }
 

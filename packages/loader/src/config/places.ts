@@ -8,7 +8,7 @@ export const MERGED_MAPS: ReadonlySet<string> = new Set([
   'policy/scopes/*', 'policy/update', 'policy/conformance',
   'mcp', 'openapi', 'lsp', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'retries', 'treatment', 'budget', 'audit',
   'approvals', 'watchdogs', 'watchdogs/commandSafety', 'watchdogs/commandSafety/severity', 'guards',
-  'commands', 'commands/env', 'commands/env/set', 'commands/keys',
+  'store', 'store/retention', 'commands', 'commands/env', 'commands/env/set', 'commands/keys',
 ])
 /** Lists that are concatenated over all layers. */
 export const JOINED_LISTS: ReadonlySet<string> = new Set([

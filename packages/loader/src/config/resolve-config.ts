@@ -142,7 +142,7 @@ export interface ConfigWarning {
 function configWarnings(layers: readonly LayerConfig[], merged: ConfigFile): readonly ConfigWarning[] {
   return layers.flatMap((source) => [
     ...allowlistWithoutMode(source.config, layers), ...commandsOfProject(source), ...treatmentOfProject(source),
-    ...approvalsOfProject(source),
+    ...approvalsOfProject(source), ...storeOfProject(source),
     ...keysNamedTwice(source, merged),
   ].map((fault) => ({ source, fault })))
 }
@@ -161,6 +161,13 @@ function commandsOfProject({ layer, config }: LayerConfig): Fault[] {
   const message = 'A project cannot change what commands see and get, so this has no effect. '
     + 'Set it in your own configuration.'
   return [{ stage: 'configSchema', code: 'ConfigInvalid', path: '/commands', message }]
+}
+
+/** A project could keep its own approvals, and hide what it did. */
+function storeOfProject({ layer, config }: LayerConfig): Fault[] {
+  if (layer !== 'project' || config.store === undefined) return []
+  const message = 'A project cannot choose the store, so this has no effect. Set it in your own configuration.'
+  return [{ stage: 'configSchema', code: 'ConfigInvalid', path: '/store', message }]
 }
 
 /** An approval for a project would outlive the session in which a person saw what the project does. */

@@ -38,6 +38,7 @@ const known: ReadonlySet<string> = new Set(WORDS)
 const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/
 const HOST_NAME = /^[\x21-\x7e]{1,255}$/
 const HIGHEST_PORT = 65_535
+const NO_HOST = 'no-host.invalid'
 
 export const isPostgresUrl = (text: string): boolean => /^postgres(?:ql)?:/i.test(text)
 
@@ -55,7 +56,7 @@ export function readStoreUrl(text: string, env: Readonly<Record<string, string |
     throw invalid(`has an unknown parameter${name}. Known are ${WORDS.join(', ')}.`)
   }
   const word = (name: (typeof WORDS)[number]): string | undefined => given.get(name) || undefined
-  const host = word('host') ?? (decoded(url.hostname).replace(/^\[(.*)\]$/, '$1') || env['PGHOST'] || 'localhost')
+  const host = word('host') ?? (decoded(url.hostname.replace(NO_HOST, '')).replace(/^\[(.*)\]$/, '$1') || env['PGHOST'] || 'localhost')
   if (host.includes(',')) throw invalid('names several hosts. Use one that follows the primary server.')
   const port = Number(word('port') ?? (url.port || env['PGPORT'] || 5432))
   if (!Number.isInteger(port) || port < 1 || port > HIGHEST_PORT) throw invalid('has an invalid port.')
@@ -83,7 +84,8 @@ export function readStoreUrl(text: string, env: Readonly<Record<string, string |
 function parsed(text: string): URL {
   if (!isPostgresUrl(text)) throw invalid('must begin with postgres:// or postgresql://.')
   try {
-    return new URL(text)
+    // libpq lets a host be named by a parameter. A URL of the platform needs one after a user name.
+    return new URL(text.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?#]|$)/i, `$1${NO_HOST}`))
   } catch {
     throw invalid('cannot be read. Use postgres://USER@HOST:PORT/DATABASE, and write special characters of a '
       + 'password as %XX.')

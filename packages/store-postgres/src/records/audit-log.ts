@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
-import type { AuditChain, AuditEntry, AuditSpan } from '@bulkhead/contract'
+import type { AdoptedRecords, AuditChain, AuditEntry, AuditSpan } from '@bulkhead/contract'
 import {
-  archiveRecord, auditPage, CHAIN_START, entriesOf, finishedText, storeError, type AuditDraft, type ChainPosition,
+  adoptedEnd, archiveRecord, auditPage, CHAIN_START, entriesOf, finishedText, storeError, type AuditDraft, type ChainPosition,
 } from '@bulkhead/store/records'
 import { statement, type Database, type Row, type Run, type Value } from '../connection/database.ts'
 import { newRevision } from './entries.ts'
@@ -37,6 +37,12 @@ const ROW_OF = statement('audit_row_of', `
 const CUT = statement('audit_cut', 'DELETE FROM @.audit WHERE chain = $1 AND position <= $2')
 const START_AT = statement('audit_start_at', `
   UPDATE @.audit_chain SET first_position = $2, before_link = $3 WHERE id = $1`)
+
+const ADOPT = statement('audit_adopt', `
+  WITH moved AS (UPDATE @.audit_chain SET last_position = $5, last_link = $6 WHERE id = $1)
+  INSERT INTO @.audit (chain, position, record, link, token)
+  SELECT $1, one.position, one.record, one.link, 0
+  FROM unnest($2::bigint[], $3::text[], $4::text[]) AS one (position, record, link)`)
 
 /** How many rows a page fetches at once. A row has up to some thousand records. */
 const ROWS = 64
@@ -113,6 +119,25 @@ export class AuditLog implements AuditChain {
     const text = archiveRecord(Number(chain['first_position']), last, by)
     const [appended] = await run(APPEND, [this.name, 1, text, newRevision()])
     return Number(appended!['last'])
+  }
+
+  /** Adds rows of another store. An audit that is empty starts after `start`. */
+  adopt(start: ChainPosition, rows: readonly AdoptedRecords[]): Promise<void> {
+    return this.#order.all(this.name, async () => {
+      await this.#make()
+      await this.#database.transaction(async (run) => {
+        const [chain] = await run(LOCK_CHAIN, [this.name])
+        const end = { position: Number(chain!['last_position']), link: String(chain!['last_link']) }
+        const from = end.position === 0 ? start : end
+        const last = adoptedEnd(from, rows)
+        const id = chain!['id'] as number
+        if (end.position === 0) await run(START_AT, [id, start.position + 1, start.link])
+        await run(ADOPT, [
+          id, rows.map(({ position }) => position), rows.map(({ record }) => record), rows.map(({ link }) => link),
+          last.position, last.link,
+        ])
+      }, true)
+    })
   }
 
   async #make(): Promise<void> {

@@ -15,13 +15,13 @@ export const CHANGE_LIMITS: ChangeLimits = { totalBytes: 256 * 1024 ** 2, ageMs:
 
 const ADD = statement('change_add', `
   INSERT INTO @.change (at, workspace, session, record, token)
-  VALUES ((extract(epoch FROM clock_timestamp()) * 1000)::bigint, $1, $2, $3, $4) RETURNING id`)
+  VALUES (coalesce($5::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint), $1, $2, $3, $4) RETURNING id`)
 const ADD_WITH_CONTENT = statement('change_add_content', `
   WITH added AS (
     INSERT INTO @.change (at, workspace, session, record, token)
-    VALUES ((extract(epoch FROM clock_timestamp()) * 1000)::bigint, $1, $2, $3, $4) RETURNING id, at
+    VALUES (coalesce($5::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint), $1, $2, $3, $4) RETURNING id, at
   ), kept AS (
-    INSERT INTO @.content (digest, size, used, at, bytes) SELECT $5, $6, id, at, $7 FROM added
+    INSERT INTO @.content (digest, size, used, at, bytes) SELECT $6, $7, id, at, $8 FROM added
     ON CONFLICT (digest) DO UPDATE SET used = excluded.used, at = excluded.at
   )
   SELECT id FROM added`)
@@ -55,13 +55,13 @@ export class ChangeLog implements ChangeStore {
     this.#limits = { ...CHANGE_LIMITS, ...limits }
   }
 
-  async add(change: NewChange, content?: Uint8Array): Promise<number> {
+  async add(change: NewChange, content?: Uint8Array, at?: number): Promise<number> {
     const { workspace, sessionId, ...rest } = change
     const [outermost] = change.delegatedBy ?? []
     const digest = digestOf(change)
     const record = JSON.stringify(outermost ? { ...rest, sessionId } : rest)
     const token = newRevision()
-    const values = [workspace, outermost?.sessionId ?? sessionId, record, token]
+    const values = [workspace, outermost?.sessionId ?? sessionId, record, token, at ?? null]
     const added = async () => {
       const found = await this.#database.query(ADDED, [this.#known, token])
       return found.length > 0 ? found : undefined

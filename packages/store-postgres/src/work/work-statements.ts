@@ -1,8 +1,6 @@
 import { statement } from '../connection/database.ts'
 
-/** After a restart of the server no heartbeat is new, so nobody is judged for a while. */
-const LATE = (heartbeat: string): string => `(${heartbeat}.at < clock_timestamp() - interval '@GONE'
-  AND pg_postmaster_start_time() < clock_timestamp() - interval '@GONE')`
+const LATE = (heartbeat: string): string => `(${heartbeat}.at < clock_timestamp() - interval '@GONE')`
 const ENDED = (seat: string): string => `(${seat}.ended IS NOT NULL OR ${seat}.taken_by IS NOT NULL)`
 const GONE = (seat: string, heartbeat: string): string => `(${ENDED(seat)} OR ${LATE(heartbeat)})`
 
@@ -99,7 +97,7 @@ export const SHOW = statement('seat_show', `
   WHERE one.value IS NOT NULL AND seat.id = $1
   ON CONFLICT (seat, kind, id) DO UPDATE SET value = excluded.value`)
 
-/** Whoever asks acts on the answer, so a late host is gone from then on, also if it comes back. */
+/** The host that asks acts on the answer, so a late one is gone from then on, also if it comes back. */
 export const IS_GONE = statement('seat_gone', `
   WITH marked AS (
     UPDATE @.seat AS seat SET ended = clock_timestamp() FROM @.heartbeat AS beat

@@ -45,7 +45,8 @@ export class PostgresWork implements Work {
 
   async isGone(host: string): Promise<boolean> {
     this.#mustBeOpen()
-    const canJudge = [...this.#seats].every((seat) => seat.canJudge)
+    // After an outage no heartbeat is new. A host waits until the others had time to renew theirs.
+    const canJudge = [...this.#seats].some((seat) => seat.canJudge)
     const [row] = await this.#database.query(IS_GONE, [host, canJudge])
     return row!['gone'] === true
   }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { AdoptedRecords } from '@bulkhead/contract'
 
 // The audit thread loads this file. It imports only types and built-in modules, so that the thread starts quickly.
 
@@ -86,6 +87,12 @@ export class AuditEnd {
     this.#insert.run(first, text, last.link)
     this.#point.move(last)
     return last
+  }
+
+  /** Adds rows as they are. Contract: they continue the chain up to `end`. */
+  addAll(rows: readonly AdoptedRecords[], end: ChainPosition): void {
+    for (const { position, record, link } of rows) this.#insert.run(position, record, link)
+    this.#point.move(end)
   }
 }
 

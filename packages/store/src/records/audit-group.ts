@@ -1,9 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { AuditEntry, AuditForm, AuditGroup, AuditRow } from '@bulkhead/contract'
+import type { AdoptedRecords, AuditEntry, AuditForm, AuditGroup, AuditRow } from '@bulkhead/contract'
 import { auditRecord } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
-import { type AuditDraft, type ChainPosition, DIGEST_PLACEHOLDER, RECORD_SEPARATOR } from './audit-chain.ts'
-import { checkLength, damagedRecord, readRecord, writeRecord } from './stored-record.ts'
+import { type AuditDraft, type ChainPosition, DIGEST_PLACEHOLDER, linkOf, RECORD_SEPARATOR } from './audit-chain.ts'
+import { checkLength, damagedRecord, readRecord, storeError, writeRecord } from './stored-record.ts'
 
 /** Starts the line of forms. No record starts with it. */
 const FORMS = '\t'
@@ -117,3 +117,13 @@ export const archiveRecord = (first: number, { position: last, link }: ChainPosi
 /** Whether the record documents that all records up to `last` were archived. */
 export const documentsArchive = (record: Json, { position, link }: ChainPosition): boolean =>
   isJsonObject(record) && record['type'] === TYPE && record['last'] === position && record['link'] === link
+
+/** The end of a chain after rows of another store. Throws StoreUnavailable unless each continues it. */
+export function adoptedEnd(end: ChainPosition, rows: readonly AdoptedRecords[]): ChainPosition {
+  return rows.reduce(({ position: last, link: before }, { position, count, record, link }) => {
+    if (position !== last + 1 || linkOf(before, position, record) !== link) {
+      throw storeError('refused-value', `Record ${position} does not continue the audit, which ends at ${last}. Nothing was added.`)
+    }
+    return { position: position + count - 1, link }
+  }, end)
+}

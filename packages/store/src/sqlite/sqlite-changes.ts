@@ -66,13 +66,12 @@ export class SqliteChanges implements ChangeStore {
     this.#now = now
   }
 
-  add(change: NewChange, content?: Uint8Array): Promise<number> {
+  add(change: NewChange, content?: Uint8Array, at = this.#now()): Promise<number> {
     const { workspace, sessionId, ...rest } = change
     const [outermost] = change.delegatedBy ?? []
     const digest = digestOf(change)
     const record = JSON.stringify(outermost ? { ...rest, sessionId } : rest)
     return this.#use(({ database, insert, keep }) => inTransaction(database, () => {
-      const at = this.#now()
       const id = Number(insert.run(at, workspace, outermost?.sessionId ?? sessionId, record).lastInsertRowid)
       if (content !== undefined && digest !== undefined) {
         keep.run(digest, content.length, id, at, content)

@@ -1,11 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { AuditEntry, AuditGroup, AuditSpan, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
+import type { AdoptedRecords, AuditEntry, AuditGroup, AuditSpan, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import {
   auditPage, byKey, checkAddress, nameOf, readRecord, storeClosed, storedRecord, writeRecord,
 } from '../records/stored-record.ts'
 import { AuditPages, draftGroup } from '../records/audit-group.ts'
-import { removeMark } from '../records/audit-chain.ts'
+import { removeMark, type ChainPosition } from '../records/audit-chain.ts'
 import { changesFile, SqliteChanges } from './sqlite-changes.ts'
 import { AuditWriter } from './audit/audit-writer.ts'
 import { CommitQueue } from './commit-queue.ts'
@@ -137,6 +137,11 @@ export class SqliteStore implements Store {
   async archive(last: number, link: string, by: string): Promise<number> {
     this.#mustBeOpen()
     return this.#audit.archive({ position: last, link }, by)
+  }
+
+  async adopt(_name: string, start: ChainPosition, rows: readonly AdoptedRecords[]): Promise<void> {
+    this.#mustBeOpen()
+    await this.#audit.adopt(start, rows)
   }
 
   async records(from = 1, limit = Infinity): Promise<readonly AuditEntry[]> {

@@ -1,124 +1,25 @@
 import { randomUUID } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
 import { MCP_HTTP_LIMITS } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import type { McpServer } from '@modelcontextprotocol/server'
 import { BoundedTransport } from './bounded-transport.ts'
 import type { Era } from './client-request.ts'
+import { HttpClient, NO_SESSION, type HttpClientOptions, type Line, type Send } from './http-client.ts'
 import { HttpFault } from './http-exchange.ts'
 import type { KnownClient } from './http-guard.ts'
 import { ClientEvents } from './kept-events.ts'
 import { faultResponse } from './plain-calls.ts'
-import { MAX_OPEN, notifierOf, ServedClient, type ClientOptions } from './served-client.ts'
+import { Replicas, type OwnRecord } from './replicas.ts'
+import { MAX_OPEN, notifierOf, ServedClient } from './served-client.ts'
 import type { ServedHost } from './served-session.ts'
 import { listenFault } from './task-extension.ts'
 
 type Sdk = typeof import('@modelcontextprotocol/server')
 
-export interface HttpClientOptions extends ClientOptions {
-  /**
-   * Maximum number of sessions of one client; four times as many in all. In the older era a client can have several. If
-   * all are in use, or have not made a call yet, a new one is refused. Default: 32.
-   */
-  readonly maxSessions?: number
-  /** A client that sends nothing for so long, and waits for nothing, loses its session. Default: 30 minutes. */
-  readonly idleMs?: number
-}
-
-/** How a client of one era gets its responses. */
-interface Line {
-  handle(request: Request, body: unknown): Promise<Response>
-  close(): Promise<void>
-}
-
-/** One client over HTTP: a session of the older era, or all requests of a client in the newer era. */
-class HttpClient {
-  /** Of the client whose token opened it. */
-  readonly key: string
-  readonly #served: ServedClient
-  readonly #line: Line
-  readonly #ended: () => void
-  readonly #maxOpen: number
-  readonly #idleMs: number
-  #open = 0
-  #idle: NodeJS.Timeout | undefined
-  #lastUsed = performance.now()
-  #ending: Promise<void> | undefined
-
-  /** `ended` is called when the client must not get further requests. */
-  constructor(key: string, served: ServedClient, line: Line, options: HttpClientOptions, ended: () => void) {
-    this.key = key
-    this.#served = served
-    this.#line = line
-    this.#ended = ended
-    this.#maxOpen = options.maxOpen ?? MAX_OPEN
-    this.#idleMs = options.idleMs ?? IDLE_MS
-  }
-
-  /** Whether no request, stream or call is open, and no task of the newer era may still be asked for. */
-  get isIdle(): boolean {
-    return this.#open === 0 && this.#served.calls.size === 0 && !this.#served.hasTasks
-  }
-
-  /** Whether it may lose its session to another client. A client that has not called yet is about to. */
-  get isReplaceable(): boolean {
-    return this.isIdle && this.#served.calls.hasBegun
-  }
-
-  get lastUsed(): number {
-    return this.#lastUsed
-  }
-
-  /** Serves a request and sends the response. A stream counts as open until it ends. */
-  async exchange(request: Request, body: unknown, send: Send): Promise<void> {
-    if (this.#ending) throw new HttpFault(404, NO_SESSION)
-    if (this.#open >= this.#maxOpen) {
-      throw new HttpFault(503, `${this.#maxOpen} requests are open. Wait until some have finished.`)
-    }
-    this.#open += 1
-    clearTimeout(this.#idle)
-    try {
-      await send(await this.#line.handle(request, body))
-    } finally {
-      this.#open -= 1
-      this.#lastUsed = performance.now()
-      this.#endWhenIdle()
-    }
-  }
-
-  #endWhenIdle(): void {
-    clearTimeout(this.#idle)
-    if (this.#open > 0 || this.#ending) return
-    this.#idle = setTimeout(() => {
-      if (this.isIdle) void this.end()
-      else this.#endWhenIdle()
-    }, this.#idleMs).unref()
-  }
-
-  /** Cancels its calls and sends their responses, then closes its streams. Never rejects. Idempotent. */
-  end(): Promise<void> {
-    this.#ending ??= this.#end()
-    return this.#ending
-  }
-
-  async #end(): Promise<void> {
-    clearTimeout(this.#idle)
-    this.#ended()
-    await this.#served.end()
-    // Lets the responses of the cancelled calls be written first.
-    await setImmediate()
-    await this.#line.close()
-  }
-}
-
-/** Sends a response. Resolves when it has ended. */
-type Send = (response: Response) => Promise<void>
-
-const IDLE_MS = 30 * 60_000
 /** How long a client waits before it connects again. */
 const RETRY_MS = 1_000
 /** Clients that may have all their sessions at the same time. */
 const FULL_CLIENTS = 4
-const NO_SESSION = 'There is no session with this id. Start a new one.'
 
 /** All clients of one server. */
 export class HttpClients {
@@ -135,25 +36,36 @@ export class HttpClients {
   readonly #opening = new Set<Pick<HttpClient, 'key'>>()
   /** What streams of the older era have sent, by the key of the client. */
   readonly #events = new Map<string, ClientEvents>()
+  /** Set if the store of the host is shared with other servers. */
+  readonly replicas: Replicas | undefined
+  /** Sessions of the older era that are being continued here, by id. */
+  readonly #restored = new Map<string, Promise<HttpClient | undefined>>()
   #isOver = false
 
   constructor(sdk: Sdk, host: ServedHost, options: HttpClientOptions) {
     this.#sdk = sdk
     this.#host = host
     this.#options = options
+    this.replicas = host.replicas && new Replicas(host.replicas)
   }
 
   /** `body` is undefined except for POST. Throws HttpFault for a request that belongs to no client. */
   async serve(request: Request, body: unknown, client: KnownClient, send: Send): Promise<void> {
     if (!await this.#sdk.isLegacyRequest(request, body)) {
-      const modern = await this.#modernOf(client)
-      return modern.exchange(request, body, send)
+      const own = this.#modern.get(client.key) ?? (this.replicas ? undefined : this.#modernOf(client))
+      if (own) return (await own).exchange(request, body, send)
+      return this.replicas!.serve({ request, body, client, send }, {
+        name: modernName(client), opens: true, open: (record) => this.#modernOf(client, record),
+      })
     }
     const id = request.headers.get('mcp-session-id')
     if (id === null) return this.#begin(request, body, client, send)
     const session = this.#sessions.get(id)
-    if (session?.key !== client.key) throw new HttpFault(404, NO_SESSION)
-    return session.exchange(request, body, send)
+    if (session ? session.key !== client.key : !this.replicas) throw new HttpFault(404, NO_SESSION)
+    if (session) return session.exchange(request, body, send)
+    return this.replicas!.serve({ request, body, client, send }, {
+      name: legacyName(id), opens: false, open: (record) => this.#restore(id, client, record),
+    })
   }
 
   /** Ends the sessions of one client, or of all. Those that are being opened end too. */
@@ -161,13 +73,17 @@ export class HttpClients {
     this.#isOver ||= key === undefined
     const opening = [...this.#modern].filter(([one]) => key === undefined || one === key).map(([, client]) => client)
     await Promise.allSettled(opening)
-    await Promise.all([...this.#live].filter((one) => key === undefined || one.key === key).map((one) => one.end()))
+    const ending = [...this.#live].filter((one) => key === undefined || one.key === key)
+    await Promise.all(ending.map((one) => one.end(key === undefined)))
   }
 
-  #modernOf(client: KnownClient): Promise<HttpClient> {
+  #modernOf(client: KnownClient, record: OwnRecord = {}): Promise<HttpClient> {
     const known = this.#modern.get(client.key)
     if (known) return known
-    const opened = this.#open(client, 'modern', (served) => this.#openModern(client.key, served))
+    const opened = this.#open(client, 'modern', async (served) => {
+      await this.replicas?.enter(modernName(client), client, { session: served.sessionId })
+      return this.#openModern(client, served)
+    }, record.session)
     this.#modern.set(client.key, opened)
     opened.catch(() => this.#modern.delete(client.key))
     return opened
@@ -175,14 +91,14 @@ export class HttpClients {
 
   /** Opens a session when there is room for it. */
   async #open<Opened>(
-    client: KnownClient, era: Era, use: (served: ServedClient) => Opened | Promise<Opened>,
+    client: KnownClient, era: Era, use: (served: ServedClient) => Opened | Promise<Opened>, resumed?: string,
   ): Promise<Opened> {
     const leaving = this.#makeRoom(client.key)
     const opening = { key: client.key }
     this.#opening.add(opening)
     try {
       await leaving?.end()
-      const served = await ServedClient.open(this.#host, this.#options, () => era, client)
+      const served = await ServedClient.open(this.#host, this.#options, () => era, client, resumed)
       if (!this.#isOver && !client.revoked?.aborted) return await use(served)
       await served.end()
       throw new HttpFault(404, NO_SESSION)
@@ -191,7 +107,7 @@ export class HttpClients {
     }
   }
 
-  #openModern(key: string, served: ServedClient): HttpClient {
+  #openModern(known: KnownClient, served: ServedClient): HttpClient {
     const { maxOpen = MAX_OPEN, onFault } = this.#options
     const handler = this.#sdk.createMcpHandler(() => this.#withHeaders(served), {
       legacy: 'reject', maxSubscriptions: maxOpen, ...(onFault ? { onerror: onFault } : {}),
@@ -207,7 +123,9 @@ export class HttpClients {
           : handler.fetch(request, { parsedBody })
       },
       close: () => handler.close(),
+      left: this.#leaving(modernName(known)),
     }
+    const { key } = known
     const client = new HttpClient(key, served, line, this.#options, () => {
       this.#live.delete(client)
       this.#modern.delete(key)
@@ -229,19 +147,46 @@ export class HttpClients {
     if (!this.#sdk.isInitializeRequest(body)) {
       throw new HttpFault(400, 'The header Mcp-Session-Id is missing. Send "initialize" first.')
     }
-    const { client, transport } = await this.#open(known, 'legacy', (served) => this.#openLegacy(known.key, served))
-    await client.exchange(request, body, (response) => {
-      if (transport.sessionId !== undefined) this.#sessions.set(transport.sessionId, client)
+    const id = randomUUID()
+    const { client, sessionId } = await this.#open(known, 'legacy', async (served) =>
+      ({ client: await this.#openLegacy(known.key, id, served), sessionId: served.sessionId }))
+    await client.exchange(request, body, async (response) => {
+      if (response.ok) {
+        // Before the response: the next request may reach another replica.
+        await this.replicas?.enter(legacyName(id), known, { session: sessionId, opening: openingOf(body) })
+        this.#sessions.set(id, client)
+      }
       return send(response)
     })
-    if (transport.sessionId === undefined) await client.end()
+    if (!this.#sessions.has(id)) await client.end()
   }
 
-  async #openLegacy(key: string, served: ServedClient) {
+  /** Continues a session of a replica that has ended. undefined: it has ended here, or cannot be continued. */
+  #restore(id: string, known: KnownClient, record: OwnRecord): Promise<HttpClient | undefined> {
+    const { session, opening } = record
+    if (session === undefined || opening === undefined || !this.#options.resumeSession) return Promise.resolve(undefined)
+    return this.#restored.getOrInsertComputed(id, () => this.#open(known, 'legacy', async (served) => {
+      const client = await this.#openLegacy(known.key, id, served)
+      await this.replicas?.enter(legacyName(id), known, { session: served.sessionId, opening })
+      // The client has initialized before.
+      await client.repeat({ jsonrpc: '2.0', id: 'restored', method: 'initialize', params: opening })
+      await client.repeat({ jsonrpc: '2.0', method: 'notifications/initialized' }, id)
+      this.#sessions.set(id, client)
+      return client
+    }, session).finally(() => this.#restored.delete(id)))
+  }
+
+  #leaving(name: string): Line['left'] {
+    const { replicas } = this
+    return replicas && ((stays) =>
+      replicas.leave(name, stays).catch((error: Error) => this.#options.onFault?.(error)))
+  }
+
+  async #openLegacy(key: string, id: string, served: ServedClient): Promise<HttpClient> {
     const { maxOpen = MAX_OPEN, onFault } = this.#options
     const { events, forget } = this.#eventsOf(key)
     const transport = new this.#sdk.WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID, eventStore: events, retryInterval: RETRY_MS,
+      sessionIdGenerator: () => id, eventStore: events, retryInterval: RETRY_MS,
     })
     const server = served.server('legacy')
     Object.assign(server, { onerror: onFault })
@@ -253,16 +198,17 @@ export class HttpClients {
         return transport.handleRequest(request, { parsedBody })
       },
       close: () => transport.close(),
+      left: this.#leaving(legacyName(id)),
     }
     const client = new HttpClient(key, served, line, this.#options, () => {
       this.#live.delete(client)
-      if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId)
+      this.#sessions.delete(id)
       forget()
     })
     this.#live.add(client)
     // A DELETE request closes the transport.
     await server.connect(new BoundedTransport(transport, { maxOpen, closed: () => void client.end() }))
-    return { client, transport }
+    return client
   }
 
   /** What a session keeps of its streams. */
@@ -288,3 +234,10 @@ export class HttpClients {
     return oldest
   }
 }
+
+/** Names of clients in the store. A session id is as secret as a token, so its digest is stored. */
+const legacyName = (id: string): string => `legacy ${id}`
+const modernName = ({ key }: KnownClient): string => `modern ${key}`
+
+const openingOf = (body: unknown): JsonObject =>
+  structuredClone(((body as { readonly params?: JsonObject }).params ?? {}))

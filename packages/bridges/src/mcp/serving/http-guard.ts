@@ -66,7 +66,8 @@ export class HttpGuard {
     const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? []
     if (token === undefined) return undefined
     const number = this.#numberOf(token)
-    if (number >= 0) return { key: `token ${number}`, name: `token ${number + 1}` }
+    // Replicas may have other tokens in this place.
+    if (number >= 0) return { key: `token ${this.#digests[number]!.toString('hex')}`, name: `token ${number + 1}` }
     const client = await this.#verify(token)
     return client && { ...client, key: JSON.stringify([client.name, client.role ?? null]) }
   }

@@ -4,7 +4,9 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { MCP_HTTP_LIMITS } from '@bulkhead/contract'
-import { HttpClients, type HttpClientOptions } from './http-clients.ts'
+import { FORWARDED, MISDIRECTED, reachable } from './forward.ts'
+import type { HttpClientOptions } from './http-client.ts'
+import { HttpClients } from './http-clients.ts'
 import { HttpConnections } from './http-connections.ts'
 import { HttpFault, jsonBody, refuse, send, webRequest } from './http-exchange.ts'
 import { bracketed, HttpGuard, isLocal, type KnownClient, type VerifyToken } from './http-guard.ts'
@@ -82,7 +84,9 @@ export async function serveToolsOverHttp(host: ServedHost, options: HttpServeOpt
     }
     endWhenRevoked(client)
     res.shouldKeepAlive = shouldKeepAlive
-    if (isClosing) throw new HttpFault(503, 'The server is shutting down.')
+    if (isClosing) {
+      throw new HttpFault(req.headers[FORWARDED] === undefined ? 503 : MISDIRECTED, 'The server is shutting down.')
+    }
     if (path !== PATH) throw new HttpFault(404, `The server answers at ${PATH} only.`)
     if (!METHODS.has(req.method)) throw new HttpFault(405, 'Send requests with POST.')
     const body = req.method === 'POST' ? await jsonBody(req) : undefined
@@ -111,6 +115,11 @@ export async function serveToolsOverHttp(host: ServedHost, options: HttpServeOpt
   server.listen(port, address)
   await once(server, 'listening')
   server.on('error', (error) => onFault?.(error))
+  const { port: bound } = server.address() as AddressInfo
+  const urlAt = (place: string): string => `${scheme}://${bracketed(place)}:${bound}${PATH}`
+  if (clients.replicas) {
+    clients.replicas.self = { url: urlAt(reachable(address)), ...(tls && { cert: String(tls.cert) }) }
+  }
 
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const close = async () => {
@@ -124,8 +133,7 @@ export async function serveToolsOverHttp(host: ServedHost, options: HttpServeOpt
     resolve()
   }
   return {
-    url: `${scheme}://${bracketed(address)}:${(server.address() as AddressInfo).port}${PATH}`,
-    tokens, closed,
+    url: urlAt(address), tokens, closed,
     close() {
       if (!isClosing) void close()
       return closed

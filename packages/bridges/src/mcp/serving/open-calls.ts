@@ -166,6 +166,8 @@ export interface OpenCallsOptions {
   /** Timeout for the answer of a client. */
   readonly answerWithinMs: number
   readonly maxOpen: number
+  /** Of a client that continues here: what the ids of its calls begin with, besides. */
+  readonly resumed?: string
 }
 
 interface PendingQuestion {
@@ -201,7 +203,7 @@ export class OpenCalls {
     if (this.#calls.size >= maxOpen) {
       throw new ClientFault('ServerBusy', `${maxOpen} calls are running. Wait until some have finished.`)
     }
-    const id = `mcp-${++this.#count}`
+    const id = `mcp-${this.#options.resumed ?? ''}${++this.#count}`
     const call = new OpenCall(
       id, asked, request,
       (signal) => this.#options.run({ id, name: asked.name, arguments: asked.arguments ?? {} }, signal),
@@ -216,7 +218,8 @@ export class OpenCalls {
     const pending = typeof token === 'string' ? this.#pending.get(token) : undefined
     if (!pending) {
       throw new ClientFault(
-        'InvalidParams', 'No question with this requestState is open. It was answered or has expired.',
+        'InvalidParams', 'No question with this requestState is open. It was answered, has expired or has ended with its replica. '
+            + 'Send the call without requestState to make it again.',
       )
     }
     const { call, question } = pending

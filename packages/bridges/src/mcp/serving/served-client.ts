@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Interactor, Outcome, ToolDefinition } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { CallToolResult, Implementation, Server, ServerContext, ServerNotifier } from '@modelcontextprotocol/server'
@@ -32,6 +33,10 @@ export interface ClientOptions {
    * HTTP. Called once per client.
    */
   readonly openSession: (person: Interactor, client?: TokenClient) => Promise<ServedSession>
+  /**
+   * Continues the session of a client whose replica has ended, over HTTP. Default: the client has to start a new one.
+   */
+  readonly resumeSession?: (id: string, person: Interactor, client?: TokenClient) => Promise<ServedSession>
   /** Further resources and prompts, for every client. */
   readonly resources?: readonly ResourceSource[]
   readonly prompts?: readonly PromptSource[]
@@ -101,7 +106,7 @@ export class ServedClient {
    * first message.
    */
   static async open(
-    host: ServedHost, options: ClientOptions, era: () => Era | undefined, client?: TokenClient,
+    host: ServedHost, options: ClientOptions, era: () => Era | undefined, client?: TokenClient, resumed?: string,
   ): Promise<ServedClient> {
     const { answerWithinMs = ANSWER_WITHIN_MS, maxOpen = MAX_OPEN } = options
     // Imported here because MCP clients do not need it.
@@ -113,9 +118,15 @@ export class ServedClient {
         onLog: (line) => calls.find(call.id)?.request.log.report(line),
       }),
       answerWithinMs, maxOpen,
+      // Its calls have used other ids in the replica that has ended.
+      ...(resumed !== undefined && { resumed: `${randomBytes(6).toString('hex')}-` }),
     })
-    const session = await options.openSession(clientInteractor(calls, answerWithinMs, era), client)
+    const session = await openSession(options, clientInteractor(calls, answerWithinMs, era), client, resumed)
     return new ServedClient(host, options, Server, session, calls)
+  }
+
+  get sessionId(): string {
+    return this.#session.id
   }
 
   /** A server of the SDK for this client: one per connection, or one per request in the modern era over HTTP. */
@@ -171,18 +182,19 @@ export class ServedClient {
     this.#list.show()
   }
 
-  /** Cancels its calls and closes its session. Never rejects. Idempotent. */
-  end(): Promise<void> {
-    this.#ended ??= this.#end()
+  /** Cancels its calls and closes its session. `stays`: another replica may continue it. Never rejects. Idempotent. */
+  end(stays = false): Promise<void> {
+    this.#ended ??= this.#end(stays)
     return this.#ended
   }
 
-  async #end(): Promise<void> {
+  async #end(stays: boolean): Promise<void> {
     for (const off of this.#offs) off()
     this.#tasks.end()
     this.#extension.end()
     this.calls.end()
-    await this.#session.close().catch((error: Error) => this.#options.onFault?.(error))
+    const ended = stays && this.#session.release ? this.#session.release() : this.#session.close()
+    await ended.catch((error: Error) => this.#options.onFault?.(error))
   }
 
   #called(outcome: Outcome): void {
@@ -197,6 +209,19 @@ export class ServedClient {
 
   #notifyIf(hasChanged: boolean): void {
     if (hasChanged) this.notify?.toolsChanged()
+  }
+}
+
+/** A session that was never stored has nothing to continue, so it is opened. */
+async function openSession(
+  options: ClientOptions, person: Interactor, client: TokenClient | undefined, resumed: string | undefined,
+): Promise<ServedSession> {
+  if (resumed === undefined || !options.resumeSession) return options.openSession(person, client)
+  try {
+    return await options.resumeSession(resumed, person, client)
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== 'NotFound') throw error
+    return options.openSession(person, client)
   }
 }
 

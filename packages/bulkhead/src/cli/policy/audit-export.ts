@@ -155,6 +155,8 @@ function readEntry(value: Json | undefined): AuditEntry {
 const OWNER_ONLY_FILE = 0o600
 const CHUNK_CHARS = 2 ** 20
 
+type AuditStore = Pick<Store, 'records' | 'auditSpan' | 'archive'>
+
 /** The archived span, and the number of records left in the store. */
 export interface Archive extends AuditSpan {
   readonly left: number
@@ -164,7 +166,7 @@ export interface Archive extends AuditSpan {
  * Exports records older than `before` to a new file, verifies the file, then removes them from the store. Returns
  * undefined if there are none. If writing or verification fails, the store is unchanged and the file is removed.
  */
-export async function archiveAudit(store: Store, file: string, before: Date): Promise<Archive | undefined> {
+export async function archiveAudit(store: AuditStore, file: string, before: Date): Promise<Archive | undefined> {
   const span = await olderPart(store, before)
   if (span === undefined) return undefined
   try {
@@ -184,7 +186,7 @@ export async function archiveAudit(store: Store, file: string, before: Date): Pr
 }
 
 /** The records older than `before`, up to the end of a group: only the last record of a group has a link. */
-async function olderPart(store: Store, before: Date): Promise<AuditSpan | undefined> {
+async function olderPart(store: AuditStore, before: Date): Promise<AuditSpan | undefined> {
   const span = await store.auditSpan()
   const limit = before.toISOString()
   let end: AuditEntry | undefined

@@ -5,6 +5,7 @@ import { verifyAudit, type Anchor } from '@bulkhead/store'
 import { archiveAudit, exportLines, openExport } from './audit-export.ts'
 import { type Command, type CommandOptions, defineSubcommand, UsageError } from '../command.ts'
 import { HOME_OPTIONS, withStore } from '../host-options.ts'
+import { auditsOf, onlyAudit, type NamedAudit } from './audits.ts'
 import { printJson, table } from '../output.ts'
 
 const LATEST = 20
@@ -18,6 +19,11 @@ const AUDIT_OPTIONS = {
   home: HOME_OPTIONS.home,
 } as const satisfies CommandOptions
 
+/** Of a store that several hosts share. */
+const HOST_OPTION = {
+  host: { type: 'string', value: 'NAME', text: 'only the audit of this host, if several share the store' },
+} as const satisfies CommandOptions
+
 const verify = defineSubcommand({
   text: 'find the first changed, missing or moved record, in the store or in an exported or archived FILE',
   usage: '[FILE]',
@@ -26,13 +32,17 @@ const verify = defineSubcommand({
       type: 'string', value: 'POSITION:LINK',
       text: 'a link you saved earlier; detects a log that was rewritten as a whole',
     },
-    ...AUDIT_OPTIONS,
+    ...HOST_OPTION, ...AUDIT_OPTIONS,
   },
-  async run({ values: { anchor: given, json = false, home }, positionals: [file, ...more] }) {
+  async run({ values: { anchor: given, host, json = false, home }, positionals: [file, ...more] }) {
     refuseMore(more)
     const anchor = readAnchor(given)
     if (file === undefined) {
-      return withStore(home, 'audit', async (store) => printVerdict(await verifyAudit(store, anchor), json))
+      return withStore(home, 'audit', async (store) => {
+        const chains = await auditsOf(store, host)
+        if (anchor === undefined && chains.length !== 1) return verifyAll(chains, json)
+        return printVerdict(await verifyAudit(onlyAudit(chains), anchor), json)
+      })
     }
     using exported = await openExport(file)
     return printVerdict(await verifyAudit(exported, anchor), json)
@@ -50,12 +60,14 @@ const tail = defineSubcommand({
     },
     count: { type: 'string', value: 'N', whole: { least: 1 }, text: `number of records (default: ${LATEST})` },
     all: { type: 'boolean', text: 'include the start and stop of extensions' },
-    ...AUDIT_OPTIONS,
+    ...HOST_OPTION, ...AUDIT_OPTIONS,
   },
-  async run({ values: { tool, session, since, count = LATEST, all = false, json, home } }) {
+  async run({ values: { tool, session, since, count = LATEST, all = false, host, json, home } }) {
     const filter = { tool, session, since: since === undefined ? undefined : readTime(since) }
     return withStore(home, 'audit', async (store) => {
-      const entries = await latestEntries(store, count, all, filter)
+      const chains = await auditsOf(store, host)
+      const found = await Promise.all(chains.map((chain) => latestEntries(chain, count, all, filter)))
+      const entries = found.length === 1 ? found[0]! : found.flat().toSorted(byTime).slice(-count)
       if (json) printJson(entries.map(shown))
       else process.stdout.write(auditTable(entries))
       return 0
@@ -66,11 +78,12 @@ const tail = defineSubcommand({
 const show = defineSubcommand({
   text: 'show one record in full',
   usage: 'POSITION',
-  options: AUDIT_OPTIONS,
-  async run({ values: { home }, positionals: [given, ...more] }) {
+  options: { ...HOST_OPTION, ...AUDIT_OPTIONS },
+  async run({ values: { home, host }, positionals: [given, ...more] }) {
     refuseMore(more)
     const position = readPosition(given)
-    return withStore(home, 'audit', async (store) => {
+    return withStore(home, 'audit', async (all) => {
+      const store = onlyAudit(await auditsOf(all, host))
       const [entry] = await store.records(position, 1)
       if (entry?.position !== position) {
         const { first } = await store.auditSpan()
@@ -85,8 +98,9 @@ const show = defineSubcommand({
 
 const exportAll = defineSubcommand({
   text: 'print all records as JSON lines',
-  options: AUDIT_OPTIONS,
-  run: ({ values: { home } }) => withStore(home, 'audit', async (store) => {
+  options: { ...HOST_OPTION, ...AUDIT_OPTIONS },
+  run: ({ values: { home, host } }) => withStore(home, 'audit', async (all) => {
+    const store = onlyAudit(await auditsOf(all, host))
     for await (const line of exportLines(store, await store.auditSpan())) {
       if (!process.stdout.writable) break
       process.stdout.write(`${line}\n`)
@@ -103,12 +117,13 @@ const archive = defineSubcommand({
       type: 'string', value: 'DAYS', whole: { least: 0, most: MOST_DAYS, unit: 'days' },
       text: `keep records newer than this (default: ${KEPT_DAYS})`,
     },
-    ...AUDIT_OPTIONS,
+    ...HOST_OPTION, ...AUDIT_OPTIONS,
   },
-  async run({ values: { keep: days = KEPT_DAYS, json, home }, positionals: [file, ...more] }) {
+  async run({ values: { keep: days = KEPT_DAYS, host, json, home }, positionals: [file, ...more] }) {
     refuseMore(more)
     if (file === undefined) throw new UsageError('Missing file. Name a file that does not exist yet.')
-    return withStore(home, 'audit', async (store) => {
+    return withStore(home, 'audit', async (all) => {
+      const store = onlyAudit(await auditsOf(all, host))
       const archived = await archiveAudit(store, file, new Date(Date.now() - days * DAY_MS))
       if (json) printJson(archived ? { file, ...archived } : { file: null })
       else if (!archived) process.stdout.write(`No records are older than ${days} days.\n`)
@@ -136,6 +151,26 @@ export const audit: Command = {
 function refuseMore(more: readonly string[]): void {
   if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}".`)
 }
+
+/** What all hosts say, one line each. */
+async function verifyAll(chains: readonly NamedAudit[], json: boolean): Promise<number> {
+  const verdicts = []
+  for (const chain of chains) verdicts.push({ host: chain.name, ...await verifyAudit(chain) })
+  const isIntact = verdicts.every(({ ok }) => ok)
+  if (json) printJson({ ok: isIntact, hosts: verdicts })
+  else {
+    const rows = verdicts.map((verdict) => [
+      verdict.host, verdict.ok ? 'intact' : 'broken',
+      verdict.ok ? `${verdict.records} records, --anchor ${verdict.last}:${verdict.link}`
+        : `at record ${verdict.position}: ${verdict.reason}`,
+    ])
+    process.stdout.write(rows.length === 0 ? 'No records.\n' : table(['HOST', 'AUDIT', 'WHAT'], rows))
+  }
+  return isIntact ? 0 : 1
+}
+
+const byTime = (one: AuditEntry, other: AuditEntry): number => timeOf(one) < timeOf(other) ? -1 : 1
+const timeOf = ({ record }: AuditEntry): string => isJsonObject(record) ? text(record['at']) : ''
 
 function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: boolean): number {
   if (json) printJson(verdict)

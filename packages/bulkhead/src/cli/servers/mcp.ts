@@ -1,8 +1,9 @@
-import type { PromptSource, ServedHost, ServeOptions, Serving } from '@bulkhead/bridges/mcp'
+import type { PromptSource, ServedHost, ServeOptions, Serving, TokenClient } from '@bulkhead/bridges/mcp'
 import type { SecurityMode, ToolDefinition } from '@bulkhead/contract'
 import { toolsSelectedBy } from '@bulkhead/contract/dialects'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
+import type { SessionOptions } from '@bulkhead/host'
 import type { Host } from '../../facade/create-host.ts'
 import { kitFolder } from '../../facade/folders.ts'
 import { CORE_VERSION } from '../../facade/version.ts'
@@ -114,6 +115,7 @@ async function serveUntilGone(
   const served: ServedHost = {
     offeredTools: (session) => (all ? session.tools() : host.offeredTools(session)).filter(isOfUse),
     on: (listener, types) => host.on(listener, types),
+    replicas: host.replicas,
   }
   const onFault = faultReporter()
   host.on((event) => {
@@ -122,10 +124,9 @@ async function serveUntilGone(
   const options: ServeOptions = {
     info: { name: 'bulkhead', title: 'Bulkhead', version: CORE_VERSION },
     openSession: (interactor, client) => host.openSession({
-      ...policy, interactor,
-      // A token that was given or made for this start has a number, and no name.
-      ...(client?.revoked && { principal: { id: client.name } }), ...(client?.role !== undefined && { role: client.role }),
+      ...policy, interactor, ...principalOf(client), ...(client?.role !== undefined && { role: client.role }),
     }),
+    resumeSession: (id, interactor, client) => host.resumeSession(id, { interactor, ...principalOf(client) }),
     prompts,
     onFault,
   }
@@ -138,6 +139,10 @@ async function serveUntilGone(
   await serving.closed
   for (const signal of ENDING_SIGNALS) process.off(signal, stop)
 }
+
+/** A token that was given or made for this start has a number, and no name. */
+const principalOf = (client: TokenClient | undefined): Pick<SessionOptions, 'principal'> =>
+  client?.revoked ? { principal: { id: client.name } } : {}
 
 /** Not awaited: trying the walls takes longer than starting to serve. */
 async function sayWalls(host: Pick<Host, 'walls'>): Promise<void> {

@@ -12,6 +12,8 @@ import {
 } from '../../facade/folders.ts'
 import { loaderOptions, TRUST_ROOT_FILE, userFolder } from '../../facade/loader-options.ts'
 import { ok, problem, type Check } from './doctor-check.ts'
+import { postgresPackage, type StoreChoice } from '../../facade/store-choice.ts'
+import { storeHere } from '../host-options.ts'
 import type { Inspection } from '../inspect.ts'
 
 /** Authorities of sigstore are replaced about once a year. */
@@ -35,8 +37,15 @@ export async function trustRootCheck(home: string, { place: { report: { trustRoo
 
 /** The store with the record of changes and the journals of calls. */
 export async function storeChecks(home: string): Promise<readonly Check[]> {
+  let chosen: StoreChoice
+  try {
+    chosen = await storeHere(home)
+  } catch (error) {
+    return [problem('store', error, 'No command finds its records.')]
+  }
+  if (chosen.kind === 'postgres') return [await postgresCheck(chosen.url)]
   const { tryStore } = await import('@bulkhead/store')
-  const file = storeFile(home)
+  const { file } = chosen
   const { audit, faults } = await tryStore(file)
   if (faults.length > 0) {
     const cost = 'Calls fail, or with --no-store leave no approvals, state and audit, and cannot be undone.'
@@ -44,6 +53,20 @@ export async function storeChecks(home: string): Promise<readonly Check[]> {
   }
   return [ok('store', audit === undefined ? `${file} does not exist; the first call creates it`
     : `${file} opens; ${Math.max(0, audit.last - audit.first + 1)} audit records`)]
+}
+
+/** Whether the server answers and is fit for use. Changes nothing. */
+async function postgresCheck(url: string): Promise<Check> {
+  try {
+    const { url: shown, server, schema, known } = await (await postgresPackage()).postgresStatus(url)
+    const found = `${shown} answers; PostgreSQL ${server}; tables of version ${schema}`
+    return schema === known ? ok('store', found) : {
+      status: 'warning', name: 'store', found, cost: `The first host brings them to version ${known}, if its role may.`,
+      cure: 'bulkhead store migrate',
+    }
+  } catch (error) {
+    return problem('store', error, 'Calls fail: what must be recorded cannot be.')
+  }
 }
 
 /** What another user could write would run as you, or decide for you. */

@@ -155,12 +155,12 @@ export const MCP_SERVING: readonly Mutant[] = [
     test: 'packages/bulkhead/test/mcp/http.test.ts',
   },
   {
-    what: 'maxOpen: open requests of a session over HTTP', file: 'packages/bridges/src/mcp/serving/http-clients.ts',
+    what: 'maxOpen: open requests of a session over HTTP', file: 'packages/bridges/src/mcp/serving/http-client.ts',
     from: 'if (this.#open >= this.#maxOpen)', to: 'if (this.#open < 0)',
     test: 'packages/bulkhead/test/mcp/http.test.ts',
   },
   {
-    what: 'IDLE_MS: time that a session over HTTP is idle', file: 'packages/bridges/src/mcp/serving/http-clients.ts',
+    what: 'IDLE_MS: time that a session over HTTP is idle', file: 'packages/bridges/src/mcp/serving/http-client.ts',
     from: 'if (this.isIdle) void this.end()\n', to: 'if (false) void this.end()\n',
     test: 'packages/bulkhead/test/mcp/http.test.ts',
   },
@@ -203,7 +203,7 @@ export const MCP_SERVING: readonly Mutant[] = [
   },
   {
     what: 'A client with a session of the older era is not replaced before its first call',
-    file: 'packages/bridges/src/mcp/serving/http-clients.ts',
+    file: 'packages/bridges/src/mcp/serving/http-client.ts',
     from: 'return this.isIdle && this.#served.calls.hasBegun', to: 'return this.isIdle',
     test: 'packages/bulkhead/test/mcp/http-limits.test.ts',
   },
@@ -221,5 +221,22 @@ export const MCP_SERVING: readonly Mutant[] = [
     file: 'packages/bridges/src/mcp/serving/call-reports.ts',
     from: '  report(line: CallLog): void {\n    if (this.#hasEnded) return', to: '  report(line: CallLog): void {',
     test: 'packages/bridges/test/mcp/serving/call-reports.test.ts',
+  },
+  {
+    what: 'A session is found by the token that opened it, in every replica',
+    file: 'packages/bridges/src/mcp/serving/replicas.ts', from: 'known.client !== bindingOf(client)',
+    to: 'known.client === \'\'',
+    test: 'packages/bulkhead/test/replicas/mcp-replicas.test.ts',
+  },
+  {
+    what: 'A call that was sent to a replica that ended is not made again',
+    file: 'packages/bridges/src/mcp/serving/replicas.ts',
+    from: 'if (!thrown.wasSent || isRepeatable(body)) return undefined',
+    to: 'return undefined', test: 'packages/bridges/test/mcp/serving/replicas.test.ts',
+  },
+  {
+    what: 'A forwarded request is not forwarded again', file: 'packages/bridges/src/mcp/serving/replicas.ts',
+    from: 'if (isForwarded(request)) throw', to: 'if (request === undefined) throw',
+    test: 'packages/bridges/test/mcp/serving/replicas.test.ts',
   },
 ]

@@ -26,6 +26,8 @@ export interface ReloaderSources {
   readonly starter: Starter | undefined
   readonly events: EventBus
   readonly clock: Clock
+  /** Another report is in effect. Contract: must not throw. */
+  readonly onReport: () => void
 }
 
 /** What one reload has decided so far. */
@@ -168,6 +170,7 @@ export class Reloader {
     for (const { candidate } of taken) retirement.welcome(candidate.extension)
     this.#report = report
     this.#trust.taken(report)
+    this.#sources.onReport()
     this.startEager()
     for (const { candidate, from, exchanged } of taken) {
       if (exchanged) round.exchanges.push(this.#exchange(round, candidate, from!))

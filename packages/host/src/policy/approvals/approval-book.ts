@@ -87,6 +87,7 @@ export function createApprovalBook({ ledger, now, open }: BookSources): Approval
       const ofSessions = sessions.flatMap((session) => session.own().filter(isWanted))
       for (const session of sessions) session.revoke(isWanted, end)
       for (const project of projects) project.end(isWanted, end)
+      if (ofSessions.length > 0) await Promise.all(sessions.map((session) => session.settled()))
       const kept = await ledger.read(folderOf(filter, workspace))
       const ofProjects = kept.approvals.map((stored) => ledger.view(stored)).filter(isWanted)
       const damaged = kept.damaged.filter(({ id }) => typeof which === 'string' ? id === which : !isOfSome(which))

@@ -117,6 +117,16 @@ function readStored(key: string, value: Json | undefined): StoredApproval | unde
   return isWhole && key === storeKey(stored) ? stored : undefined
 }
 
+/** An approval that was stored with its session. Empty if it is not one of this session and principal. */
+export function readOwnApproval(value: Json, sessionId: string, principal: string | undefined): readonly StoredApproval[] {
+  if (!isJsonObject(value) || !isOfForm(value)) return []
+  const stored = value as unknown as StoredApproval
+  const { scope, approvalKey, id } = stored
+  const isWhole = scope === 'session' && stored.sessionId === sessionId && stored.principal === principal
+    && id === idOf(scope, sessionId, identityOf(stored), approvalKey)
+  return isWhole ? [stored] : []
+}
+
 const toJson = (stored: StoredApproval): Json => stored as unknown as Json
 
 function damageOf({ key, damage = 'is not the approval that was stored' }: StoredRecord): DamagedApproval {
@@ -145,7 +155,8 @@ function isOfForm(value: { readonly [name: string]: Json }): boolean {
     && haveTexts(origin, ['layer', 'extension', 'version']) && haveTexts(digests, ['package', 'tool', 'capability'])
     && ['covers', 'principal'].every((name) => value[name] === undefined || isText(value[name]))
     && (value['answers'] === undefined || areAnswers(value['answers']))
-    && (value['callers'] === undefined || areCallers(value['callers'])) && isDate(grantedAt) && isDate(expiresAt)
+    && (value['callers'] === undefined || areCallers(value['callers'])) && isDate(grantedAt)
+    && (isDate(expiresAt) || (value['scope'] === 'session' && expiresAt === null))
     && (lastUsedAt === null || isDate(lastUsedAt)) && Number.isInteger(uses) && (ended === null || isEnd(ended))
 }
 

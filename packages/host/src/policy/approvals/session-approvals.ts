@@ -1,10 +1,14 @@
 import type { Clock } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import type { SessionKeeper } from '../../model/session-keeper.ts'
 import type { EventBus } from '../../records/events.ts'
 import type { Subject } from '../model/checked-call.ts'
 import { MODE_QUESTION } from '../model/verdict.ts'
 import {
-  byAge, eventFieldsOf, identityOfCalled, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope, type Called,
+  byAge, eventFieldsOf, identityOf, identityOfCalled, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope,
+  type Called, type StoredApproval,
 } from './approval.ts'
+import { readOwnApproval } from './approval-ledger.ts'
 import type { ApprovalTerms } from './approval-terms.ts'
 import { ApprovalIndex, KeptApproval } from './kept-approval.ts'
 import type { ProjectApprovals } from './project-approvals.ts'
@@ -19,6 +23,8 @@ export interface SessionApprovalSources {
   readonly terms: () => ApprovalTerms
   readonly events: EventBus
   readonly clock: Clock
+  /** Stores them with the session. */
+  readonly kept?: SessionKeeper | undefined
 }
 
 /** A key that an answer covers, and what that means. */
@@ -131,6 +137,7 @@ export class SessionApprovals {
     for (const approval of approvals) {
       approval.use(now)
       if (approval.grant.scope === 'project') project.noteUse(approval)
+      else this.#sources.kept?.changed()
     }
   }
 
@@ -162,7 +169,10 @@ export class SessionApprovals {
     const answers = [...new Set([...kept, ...questions])].slice(-MOST_ANSWERS)
     const given = { called, approvalKey, covers, answers, workspace, sessionId, principal, by, now: clock.now() }
     const grant = makeGrant({ ...given, scope: 'session', lastsMs: sessionMs })
-    const keep = () => this.#own.set(this.#identityOf(called), new KeptApproval(grant))
+    const keep = () => {
+      this.#own.set(this.#identityOf(called), new KeptApproval(grant))
+      this.#sources.kept?.changed('now')
+    }
     // If it cannot be stored for the project, it still holds for this session.
     if (scope === 'project' && forProject) return project.add(makeGrant({ ...given, scope, lastsMs: projectMs }), keep)
     keep()
@@ -196,6 +206,28 @@ export class SessionApprovals {
     for (const approval of this.#own.all()) {
       if (!isSelected(approval.view(clock.now())) || !approval.end(end)) continue
       events.emit({ type: 'ApprovalRevoked', ...eventFieldsOf(approval.grant), revokedBy: end.by ?? '' })
+    }
+  }
+
+  /** Resolves when its own approvals are stored, if the session is. Rejects with StoreUnavailable. */
+  async settled(): Promise<void> {
+    await this.#sources.kept?.save()
+  }
+
+  /** Its own, to store them. */
+  stored(): readonly StoredApproval[] {
+    return this.#own.all().map((approval) => approval.stored())
+  }
+
+  /** Those that were stored. Present terms apply: an approval lasts no longer than one that is given now. */
+  restore(stored: readonly Json[]): void {
+    const { sessionId, principal, terms } = this.#sources
+    for (const approval of stored.flatMap((one) => readOwnApproval(one, sessionId, principal))) {
+      const { sessionMs } = terms()
+      const latest = sessionMs === undefined ? Infinity : Date.parse(approval.grantedAt) + sessionMs
+      const isShortened = latest < (approval.expiresAt === null ? Infinity : Date.parse(approval.expiresAt))
+      const present = isShortened ? { ...approval, expiresAt: new Date(latest).toISOString() } : approval
+      this.#own.set(identityOf(approval), new KeptApproval(present, present))
     }
   }
 

@@ -1,11 +1,12 @@
 import { hash, randomUUID } from 'node:crypto'
-import { BulkheadError, type InteractionRequest, type Outcome, type Store } from '@bulkhead/contract'
+import { BulkheadError, type InteractionRequest, type Outcome, type Store, type StoredRecord } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { sessionFields, type NamedSession } from '../../model/event-fields.ts'
 import type { EventBus } from '../../records/events.ts'
 import type { Claimant } from '../../records/owner.ts'
 import { readValue, requireApproval } from './interactors.ts'
+import { identityOf, type AskedQuestion } from './question-log.ts'
 
 /** A call that waits for an answer, or has one and waits to continue. */
 export interface PausedCall {
@@ -112,6 +113,7 @@ export class PausedCalls {
 
   async list(): Promise<readonly PausedCall[]> {
     const records = await this.#store.list('paused', this.#prefix)
+    this.#purge(records)
     return records.flatMap(({ value }) => {
       const {
         identity: _identity, asked: _asked, claimedBy: _claimedBy, memory: _memory, key: _key, ownKey: _ownKey,
@@ -144,11 +146,19 @@ export class PausedCalls {
   }
 
   /**
-   * Ends a claim. A call that must run again can be claimed again; otherwise its record is removed. If that fails, it
-   * stays claimed as long as this host lives, so that it does not run twice. Rejects with StoreUnavailable.
+   * Ends a claim. A call that must run again can be claimed again. Of others it is kept that they were answered, so
+   * that a later answer is told so. If that fails, it stays claimed as long as this host lives, so that it does not run
+   * twice. Rejects with StoreUnavailable.
    */
   async release(id: string, mustGoOn: boolean): Promise<void> {
-    if (!mustGoOn) return this.forget(id)
+    if (!mustGoOn) {
+      await this.#store.update('paused', this.#prefix + id, (stored) => {
+        const { principal } = readRecord(stored) ?? {}
+        return stored && { endedAt: this.#now(), ...(principal !== undefined && { principal }) }
+      })
+      this.#claimed.delete(id)
+      return
+    }
     this.#claimed.delete(id)
     await this.#store.update('paused', this.#prefix + id, (stored) => {
       const { claimedBy, ...free } = readRecord(stored) ?? {}
@@ -160,6 +170,7 @@ export class PausedCalls {
     const by = readRecord(await this.#store.read('paused', this.#prefix + id))?.claimedBy
     const isVoid = by !== undefined && by !== this.#owner.id && await this.#owner.isGone(by)
     const taken = await this.#store.update('paused', this.#prefix + id, (stored) => {
+      if (endOf(stored) !== undefined && principalIn(stored) === principal) throw alreadyAnswered(id)
       const record = readRecord(stored)
       if (!record || record.principal !== principal) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
       const { claimedBy } = record
@@ -170,7 +181,26 @@ export class PausedCalls {
     })
     return readRecord(taken)!
   }
+
+  /** Forgets the answered ones after a day. */
+  #purge(records: readonly StoredRecord[]): void {
+    for (const { key, value } of records) {
+      const end = endOf(value)
+      if (end !== undefined && this.#now() - end > KEPT_MS) this.#store.remove('paused', key).catch(() => undefined)
+    }
+  }
 }
+
+/** How long it is known that a question was answered. */
+const KEPT_MS = 24 * 60 * 60 * 1000
+
+/** When a call ended that is over. */
+function endOf(stored: Json | undefined): number | undefined {
+  const end = isJsonObject(stored) ? stored['endedAt'] : undefined
+  return typeof end === 'number' ? end : undefined
+}
+
+const principalIn = (stored: Json | undefined): Json | undefined => isJsonObject(stored) ? stored['principal'] : undefined
 
 function answered(record: PausedRecord, answer: Json | undefined): PausedRecord {
   const { id, question, status, asked } = record
@@ -182,8 +212,6 @@ function answered(record: PausedRecord, answer: Json | undefined): PausedRecord 
 }
 
 const asJson = (record: object): JsonObject => record as JsonObject
-
-export const identityOf = ({ tool }: Pick<PausableCall, 'tool'>): string => hash('sha256', tool.identity)
 
 function checked(question: InteractionRequest, answer: Json | undefined): Json {
   try {
@@ -207,59 +235,6 @@ const alreadyAnswered = (id: string) =>
   )
 const continuedElsewhere = (id: string) =>
   new BulkheadError('InteractionAlreadyAnswered', `Another host continues the paused call ${id}.`, { data: { id } })
-
-export interface AskedQuestion {
-  readonly question: InteractionRequest
-  /** Absent if it was declined, and for a password: passwords are never stored. */
-  readonly answer?: Json
-}
-
-/**
- * What one attempt of a call has asked people. A call that continues after a pause runs from its beginning, and gets
- * the answers from before as long as it asks the same questions in the same order.
- */
-export class QuestionLog {
-  readonly #before: readonly AskedQuestion[]
-  readonly #asked: AskedQuestion[] = []
-  #isReplay = true
-
-  constructor(before: readonly AskedQuestion[]) {
-    this.#before = before
-  }
-
-  get asked(): readonly AskedQuestion[] {
-    return this.#asked
-  }
-
-  /** The answer from before, or undefined if it must be asked. */
-  replay(question: InteractionRequest): Json | undefined {
-    const earlier = this.#before[this.#asked.length]
-    this.#isReplay &&= earlier !== undefined && textOf(earlier.question) === textOf(question)
-    if (!this.#isReplay || earlier?.answer === undefined) return undefined
-    this.#asked.push(earlier)
-    return earlier.answer
-  }
-
-  note(question: InteractionRequest, answer: Json | undefined): void {
-    this.#asked.push({ question, ...(answer === undefined || question.kind === 'Auth.Password' ? {} : { answer }) })
-  }
-}
-
-/** Those about a whole call. A tool asks others. */
-const isApproval = ({ question: { kind } }: AskedQuestion): boolean => kind === 'Approve' || kind === 'grantStageTool'
-
-/** What people were asked before the call paused, if the tool is still the one that they were asked about. */
-const askedBefore = (call: Pick<PausableCall, 'scope' | 'tool'>): readonly AskedQuestion[] => {
-  const { resumption } = call.scope
-  return resumption?.identity === identityOf(call) ? resumption.asked : []
-}
-export const approvalsIn = (call: Pick<PausableCall, 'scope' | 'tool'>): readonly AskedQuestion[] =>
-  call.scope.resumption ? askedBefore(call).filter(isApproval) : []
-/** The answers that the tool of a call got before it paused. */
-export const questionsOf = (call: Pick<PausableCall, 'scope' | 'tool'>): QuestionLog =>
-  new QuestionLog(call.scope.resumption ? askedBefore(call).filter((asked) => !isApproval(asked)) : [])
-
-const textOf = (question: InteractionRequest): string => canonicalJson(question as unknown as Json)
 
 /**
  * Runs a paused call again. Settles when its claim is released or its record is removed. Rejects with NotFound,

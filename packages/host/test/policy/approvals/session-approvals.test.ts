@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Session } from '../../../src/index.ts'
-import { flush, ManualClock } from '../../twin/clock.ts'
+import { flush } from '../../twin/clock.ts'
 import { ScriptedApprover } from '../../twin/people.ts'
 import { MemoryStore } from '../../twin/store.ts'
 import { createWorld, verdictOf, type ExtensionSketch, type ToolSketch } from '../../twin/world.ts'
@@ -106,27 +105,6 @@ test('a store that fails leads to a question, grants nothing, and is reported', 
   expect(approver.asked).toHaveLength(1)
   store.failing = false
   expect(await store.list('approval')).toEqual([])
-})
-
-test('a store that fails later allows no call by approval until it answers again', async () => {
-  const [store, clock] = [new MemoryStore(), new ManualClock()]
-  const world = createWorld({ store, clock, extensions: [APPROVED], config: { audit: { enabled: false } } })
-  const [approver, later] = [new ScriptedApprover('project'), new ScriptedApprover('once')]
-  const call = (session: Session) => session.call({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })
-  await call(await world.host.openSession({ approver }))
-  await world.host.flush()
-  const session = await world.host.openSession({ approver: later })
-  const asked: number[] = []
-  for (const failing of [false, true, true, false]) {
-    store.failing = failing
-    await clock.advance(10)
-    await call(session)
-    asked.push(later.asked.length)
-  }
-  expect(asked).toEqual([0, 1, 2, 2])
-  expect(world.eventsOf('SuppressedError').filter(({ source }) => source === 'reading project approvals')).toHaveLength(
-    1,
-  )
 })
 
 test('a rejected call stays rejected when another call gets an "always" in the same tick', async () => {

@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
+import type { AdoptedRecords } from '@bulkhead/contract'
 import { ThreadImage } from '@bulkhead/kit/thread-image'
-import { archiveRecord } from '../../records/audit-group.ts'
+import { adoptedEnd, archiveRecord } from '../../records/audit-group.ts'
 import { AuditMark, AuditEnd, ChainPoint, type AuditDraft, type ChainPosition } from '../../records/audit-chain.ts'
 import { storeError } from '../../records/stored-record.ts'
 import type { CommitQueue } from '../commit-queue.ts'
@@ -132,6 +133,10 @@ class AuditStart {
     return this.#point.read()
   }
 
+  begin(start: ChainPosition): void {
+    this.#point.move(start)
+  }
+
   /**
    * Removes the records up to `last`. Contract: call within a transaction. Throws StoreUnavailable before any change.
    */
@@ -194,6 +199,17 @@ export class AuditWriter {
       const text = archiveRecord(this.#start.read().position + 1, last, by)
       this.#start.removeUpTo(last)
       return { text, digested: [], count: 1 }
+    })
+  }
+
+  /** Adds rows of another store. An audit that is empty starts after `start`. */
+  adopt(start: ChainPosition, rows: readonly AdoptedRecords[]): Promise<void> {
+    return this.#queue.enqueue(() => {
+      const end = this.#end.read()
+      const from = end.position === 0 ? start : end
+      const last = adoptedEnd(from, rows)
+      if (end.position === 0) this.#start.begin(start)
+      this.#end.addAll(rows, last)
     })
   }
 

@@ -52,9 +52,9 @@ export const HOST_CALL_PROMISES: readonly Mutant[] = [
   },
   {
     what: 'A revoked approval allows no call that has not begun',
-    file: 'packages/host/src/calls/authorize.ts',
-    from: 'if (!approvals.some(({ isRevoked }) => isRevoked)) return allowed',
-    to: 'if (approvals.length > 0) return allowed',
+    file: 'packages/host/src/calls/gate.ts',
+    from: 'allowed.approvals?.some((approval) => approval.isRevoked) === true',
+    to: 'false',
     test: 'packages/host/test/calls/redeem.test.ts',
   },
   {
@@ -245,5 +245,26 @@ export const HOST_CALL_PROMISES: readonly Mutant[] = [
     from: '...(callers.length > 0 && {',
     to: '...(callers.length < 0 && {',
     test: 'packages/host/test/sessions/nested-power.test.ts',
+  },
+  {
+    what: 'A further attempt passes the gate',
+    file: 'packages/host/src/calls/execute.ts',
+    from: 'if (attempts.count > 0 && !gone) await passAgain(call, attempts, attempts.count + 1)',
+    to: '',
+    test: 'packages/host/test/calls/gate.test.ts',
+  },
+  {
+    what: 'A call that waited for its compartment passes the gate',
+    file: 'packages/host/src/calls/execute.ts',
+    from: '        await passAgain(call, attempts, attempts.count)\n',
+    to: '',
+    test: 'packages/host/test/calls/gate.test.ts',
+  },
+  {
+    what: 'MOST_DECISIONS: a call is not decided again for ever',
+    file: 'packages/host/src/calls/gate.ts',
+    from: 'if (count === MOST_DECISIONS) throw unsettled(allowed.call)',
+    to: '',
+    test: 'packages/host/test/calls/gate.test.ts',
   },
 ]

@@ -74,7 +74,7 @@ export const HOST_POLICY_PROMISES: readonly Mutant[] = [
   {
     what: 'Of several hosts, one continues a paused call',
     file: 'packages/host/src/policy/interaction/paused-calls.ts',
-    from: 'if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) {',
+    from: 'if (claimedBy !== undefined && claimedBy !== this.#owner.id && !(isVoid && claimedBy === by)) {',
     to: 'if (claimedBy === null) {',
     test: 'packages/host/test/policy/interaction/paused-call-records.test.ts',
   },

@@ -157,10 +157,10 @@ export const HOST_RECORD_LIMITS: readonly Mutant[] = [
   },
   {
     what: 'MOST_FORMS: forms of the journal that are kept',
-    file: 'packages/host/src/records/journal-file.ts',
-    from: 'if (this.#forms >= MOST_FORMS) ',
-    to: 'if (this.#forms < 0) ',
-    test: 'packages/host/test/records/journal-file.test.ts',
+    file: 'packages/store/src/sqlite/work/call-notes.ts',
+    from: 'if (this.#forms.size >= MOST_FORMS) ',
+    to: 'if (this.#forms.size < 0) ',
+    test: 'packages/store/test/sqlite/call-notes.test.ts',
   },
   {
     what: 'MAX_BYTES: arguments and result that undo keeps',

@@ -1,0 +1,110 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { writeExtension } from '../extension-folder.ts'
+import { Replica } from './replica.ts'
+
+const CONFIG = { isolation: { global: 'thread' } }
+const WRITE = { path: 'log.txt', content: 'one' }
+
+let folder: string
+const replicas: Replica[] = []
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bulkhead-replicas-'))
+  writeExtension(join(folder, 'home'), {
+    id: 'asks', tools: [{ name: 'asks', requires: { capabilities: ['interact'] } }, { name: 'acts' }],
+  }, `export default { tools: {
+    asks: { execute: async (_, runtime) => ({ answer: await runtime.interact.ask('Which harbour?') }) },
+    acts: { execute: () => ({ done: true }) },
+  } }`)
+})
+afterEach(async () => {
+  await Promise.all(replicas.splice(0).map((one) => one.kill()))
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function replica(config: object = CONFIG): Promise<Replica> {
+  const one = await Replica.start(folder, config)
+  replicas.push(one)
+  return one
+}
+
+it('a session continues in another host after its host was killed', async () => {
+  const a = await replica()
+  const principal = { id: 'ada' }
+  const id = await a.ask('open', { principal, pause: true, budget: { calls: 8 } }, { decision: 'session' })
+  expect(await a.ask('call', 'w1', 'write', WRITE)).toMatchObject({ type: 'output' })
+  expect(await a.ask('asked')).toBe(1)
+  await a.ask('call', 't', 'todo', { todos: [{ content: 'Weigh anchor', status: 'pending' }] })
+  await a.ask('call', 'p', 'plan', { steps: [{ step: 'Sail' }], enter: true })
+  expect(await a.ask('call', 'q', 'asks', {})).toMatchObject({ error: { code: 'ClarificationNeeded' } })
+  const approvals = await a.ask('approvals')
+  expect(approvals).toContain('log.txt')
+  const b = await replica()
+  await expect(b.ask('resume', id, { principal })).rejects.toThrow('SessionActiveElsewhere')
+  await a.kill()
+  await expect(b.ask('resume', id)).rejects.toThrow('NotFound')
+  await expect(b.ask('resume', id, { principal: { id: 'bob' } })).rejects.toThrow('NotFound')
+  expect(await b.ask('resume', id, { principal })).toBe(id)
+  expect(await b.ask('approvals')).toEqual(approvals)
+  const [paused] = await b.ask('paused')
+  expect(paused).toMatchObject({ sessionId: id, call: { id: 'q' } })
+  expect(await b.ask('answer', paused.id, 'Oslo')).toMatchObject({ data: { answer: 'Oslo' } })
+  // In plan mode, as it was left.
+  expect(await b.ask('call', 'w2', 'write', WRITE)).toMatchObject({ error: { code: 'WatchdogDenied' } })
+  expect(await b.ask('call', 'p2', 'plan', {})).toMatchObject({ data: { steps: [{ step: 'Sail' }], planning: true } })
+  expect(await b.ask('call', 'w1', 'acts', {})).toMatchObject({ error: { code: 'InputInvalid' } })
+  // Four calls on A, and two here so far. Calls that are refused cost nothing.
+  expect(await b.ask('call', 'a1', 'acts', {})).toMatchObject({ type: 'output' })
+  expect(await b.ask('call', 'a2', 'acts', {})).toMatchObject({ type: 'output' })
+  expect(await b.ask('call', 'a3', 'acts', {})).toMatchObject({ error: { code: 'BudgetExhausted' } })
+})
+
+it('a session that is resumed undoes what it changed in the host that was killed', async () => {
+  writeFileSync(join(folder, 'log.txt'), 'before')
+  const a = await replica()
+  const id = await a.ask('open', {}, { decision: 'session' })
+  await a.ask('call', 'r', 'read', { path: 'log.txt' })
+  expect(await a.ask('call', 'w', 'write', WRITE)).toMatchObject({ type: 'output' })
+  // The batch with the session is written.
+  await a.ask('call', 't', 'todo', { todos: [] })
+  await a.kill()
+  const b = await replica()
+  await b.ask('resume', id, {}, { decision: 'once' })
+  expect(await b.ask('call', 'u', 'undo', {})).toMatchObject({ type: 'output' })
+  expect(readFileSync(join(folder, 'log.txt'), 'utf8')).toBe('before')
+})
+
+it('an approval that was revoked does not come back with its session', async () => {
+  const a = await replica()
+  const id = await a.ask('open', {}, { decision: 'session' })
+  await a.ask('call', 'w', 'write', WRITE)
+  const [approval] = await a.ask('approvalIds')
+  expect(await a.ask('revoke', approval)).toBe(1)
+  await a.kill()
+  const b = await replica()
+  await b.ask('resume', id, {})
+  expect(await b.ask('approvals')).toEqual([])
+  expect(await b.ask('call', 'w2', 'write', WRITE)).toMatchObject({ error: { code: 'ApprovalDenied' } })
+})
+
+it('rules of today apply to a session that is resumed', async () => {
+  const a = await replica()
+  const id = await a.ask('open', { mode: 'yolo' })
+  expect(await a.ask('call', 'a1', 'acts', {})).toMatchObject({ type: 'output' })
+  await a.ask('close')
+  const b = await replica({ ...CONFIG, rules: [{ action: 'deny', tool: 'acts' }] })
+  await b.ask('resume', id)
+  expect(await b.ask('call', 'a2', 'acts', {})).toMatchObject({ error: { code: 'RuleDenied' } })
+})
+
+it('a session that its embedder closed cannot be resumed', async () => {
+  const a = await replica()
+  const id = await a.ask('open', {})
+  await a.ask('call', 't', 'todo', { todos: [] })
+  await a.ask('closeSession')
+  await expect(a.ask('resume', id)).rejects.toThrow('NotFound')
+  const b = await replica()
+  await expect(b.ask('resume', id)).rejects.toThrow('NotFound')
+})

@@ -1,0 +1,7 @@
+import { expect, it } from 'vitest'
+import * as store from '../src/index.ts'
+
+it('the package exports the documented names', () => {
+  expect(Object.keys(store).toSorted())
+    .toEqual(['migratePostgres', 'openPostgresStore', 'postgresStatus', 'readStoreUrl'])
+})

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { SeatListener } from '@bulkhead/contract'
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { needs } from '../../../../scripts/machine.ts'
+import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
+import { openPostgresStore } from '../../src/index.ts'
+
+const FIXTURE = fileURLToPath(new URL('../fixtures/seated-host.ts', import.meta.url))
+const LISTENER: SeatListener = { onGate() {}, onRevision() {}, onLost() {}, onGone() {}, onFault() {} }
+const INFO = { pid: process.pid, machine: 'test', version: '1', workspace: '/a', rules: '' }
+
+describe('a host that stands still', needs('PostgreSQL'), () => {
+  it('is taken over with what it began, and starts nothing when it goes on', async () => {
+    const schema = newSchema()
+    const server = await sharedPostgres()
+    const url = server.url(schema)
+    const store = await openPostgresStore({ url })
+    const seat = await store.work!.join({ ...INFO, id: 'judge' }, LISTENER)
+    const child = spawn(process.execPath, [FIXTURE, url], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const next = async () => JSON.parse((await lines.next() as { value: string }).value) as object
+    expect(await next()).toEqual({ ready: true })
+    child.stdin.write('one\n')
+    expect(await next()).toEqual({ callId: 'one', started: 'started' })
+    expect(await store.work!.isGone('child')).toBe(false)
+
+    child.kill('SIGSTOP')
+    const admin = new pg.Client(url)
+    await admin.connect()
+    const old = `UPDATE ${schema}.heartbeat SET at = at - interval '1 hour' WHERE seat = 'child'`
+    await admin.query(old)
+    expect(await seat.takeOver('child')).toBeUndefined()
+    // The judge was calm for long enough.
+    await expect.poll(() => store.work!.isGone('child')).toBe(true)
+    const taken = await seat.takeOver('child')
+    expect(taken).toMatchObject([{ callId: 'one', begun: [{ what: 'acts for one' }] }])
+
+    child.kill('SIGCONT')
+    child.stdin.write('two\n')
+    const said = [await next(), await next()]
+    expect(said).toContainEqual({ lost: true })
+    expect(said).toContainEqual({ callId: 'two', started: 'seat-lost' })
+    await seat.discard('child')
+    expect((await store.work!.hosts()).map(({ id }) => id)).toEqual(['judge'])
+    child.kill('SIGKILL')
+    await admin.end()
+    await store.close()
+  })
+
+  it('starts nothing with a heartbeat that is too old, until it has renewed it', async () => {
+    const schema = newSchema()
+    const url = (await sharedPostgres()).url(schema)
+    const store = await openPostgresStore({ url })
+    const seat = await store.work!.join({ ...INFO, id: 'late' }, LISTENER)
+    const admin = new pg.Client(url)
+    await admin.connect()
+    await admin.query(`UPDATE ${schema}.heartbeat SET at = at - interval '1 hour'`)
+    const terms = { sessionId: 's', tool: 't', effects: 'none', origin: { layer: 'global', extension: 'e', version: '1', digest: '' } } as const
+    expect(await seat.open({ terms, callId: 'c' }).start({ at: 1, revision: undefined, isInline: false }))
+      .toEqual({ is: 'started' })
+    const { rows } = await admin.query(`SELECT at > now() - interval '1 minute' AS young FROM ${schema}.heartbeat`)
+    expect(rows).toEqual([{ young: true }])
+    await admin.end()
+    await store.close()
+  })
+
+  it('a call that ends while it starts leaves no entry', async () => {
+    const store = await openPostgresStore({ url: (await sharedPostgres()).url(newSchema()) })
+    const seat = await store.work!.join({ ...INFO, id: 'a' }, LISTENER)
+    const terms = { sessionId: 's', tool: 't', effects: 'none', origin: { layer: 'global', extension: 'e', version: '1', digest: '' } } as const
+    await Promise.all(Array.from({ length: 50 }, async (_, n) => {
+      const entry = seat.open({ terms, callId: String(n) })
+      const started = entry.start({ at: 1, revision: undefined, isInline: false })
+      entry.end()
+      await started
+    }))
+    await seat.settled()
+    expect((await store.work!.hosts())[0]!.calls).toEqual([])
+    await store.close()
+  })
+})
