@@ -25,6 +25,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
     'sandbox-memory': async () => (await import('./subjects/sandbox-memory.ts')).sandboxMemory,
     'sandbox-small': async () => (await import('./subjects/sandbox-calls.ts')).sandboxSmall,
     'sandbox-start': async () => (await import('./subjects/sandbox-start.ts')).sandboxStart,
+    store: async () => (await import('./subjects/store.ts')).store,
     tools: async () => (await import('./subjects/tools.ts')).tools,
     'walls-command': async () => (await import('./subjects/walls.ts')).wallsCommand,
     'walls-hull': async () => (await import('./subjects/walls.ts')).wallsHull,

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createHost, openSqliteStore } from 'bulkhead'
+import { createHost, openSqliteStore, type Store } from 'bulkhead'
 import { defineSubject, type Mode, type Runner, type Side } from '../harness/subject.ts'
 import { payload, PAYLOAD_BYTES } from '../loads/echo.ts'
 import { comlinkThreadOf, mcpStdioOf, rawPostMessageOf } from './baselines.ts'
@@ -12,13 +12,19 @@ interface GuardedCall<Name extends string> {
   /** How many tools the project registers, the called one among them. */
   readonly tools: number
   readonly audit: boolean
+  /** Default: a file in the folder. */
+  readonly open?: (folder: string) => Promise<Store>
 }
+
+const inFile = (folder: string): Promise<Store> => openSqliteStore({ file: join(folder, 'store', 'host.db') })
 
 /**
  * A complete call through the facade with all guards: the arguments are validated, the tool is gated and approved for
  * the session, hooks run before and after it, and the journal and the audit are written to a store on disk.
  */
-export function guardedCall<const Name extends string>({ name, placement, tools, audit }: GuardedCall<Name>) {
+export function guardedCall<const Name extends string>(
+  { name, placement, tools, audit, open = inFile }: GuardedCall<Name>,
+) {
   return {
     name,
     answer: payload,
@@ -27,7 +33,7 @@ export function guardedCall<const Name extends string>({ name, placement, tools,
       const workspace = await mkdtemp(join(tmpdir(), 'bulkhead-bench-'))
       opened.defer(() => rm(workspace, { recursive: true, force: true }))
       await layOutTools(join(workspace, '.bulkhead', 'tools'), tools)
-      const store = await openSqliteStore({ file: join(workspace, 'store', 'host.db') })
+      const store = await open(workspace)
       const config = { isolation: { project: placement }, audit: { enabled: audit } }
       const host = await createHost({ workspace, home: join(workspace, 'home'), trust: 'once', store, config })
       opened.defer(async () => void (await host.close()))

@@ -58,6 +58,7 @@ const MIGRATIONS: readonly string[] = [
      one boolean PRIMARY KEY DEFAULT true CHECK (one),
      revision bigint NOT NULL DEFAULT 0,
      number bigint NOT NULL DEFAULT 0,
+     epoch bigint NOT NULL DEFAULT 0,
      frozen text
    );
    INSERT INTO @.gate DEFAULT VALUES;

@@ -82,8 +82,8 @@ describe('bulkhead store', needs('PostgreSQL'), () => {
     const returned = await json(['store', 'copy', url, back])
     expect(returned).toMatchObject({ changes: 2 })
     expect(returned['audit']).toBeGreaterThan(copied['audit'] as number)
-    const undone = await json(['undo', '--call', 'b.txt'], { BULKHEAD_STORE: url })
-    expect(undone).toMatchObject({ applied: true })
+    const undone = await json(['undo', 'b.txt'], { BULKHEAD_STORE: url })
+    expect(undone).toMatchObject({ type: 'output', data: { applied: true } })
     expect(existsSync(join(folder, 'b.txt'))).toBe(false)
   })
 

@@ -1,9 +1,8 @@
 import type { BegunEffect, CallEntry, CallStart, OpenCall, Started } from '@bulkhead/contract'
-import { seatLost } from '@bulkhead/store/records'
 import type { Database, Row } from '../connection/database.ts'
 import { Batches } from './batches.ts'
 import { freezeIn } from './gate.ts'
-import { END, NOTE, SAVE, START } from './work-statements.ts'
+import { END, NOTE, SAVE, START, START_ALL } from './work-statements.ts'
 
 /** A call as one statement writes it. */
 interface Written {
@@ -13,8 +12,8 @@ interface Written {
   readonly isDurable: boolean
 }
 
-/** What became of a start. `late`: the heartbeat is too old, but the seat stands. */
-type Answer = Started | 'late' | 'lost'
+/** What became of a start. `unsure`: a host has lost its seat, and it may be this one. */
+type Answer = Started | 'unsure'
 
 /** How long a call may wait for its start before it is saved without it. */
 const WAITS_MS = 10
@@ -22,11 +21,11 @@ const WAITS_MS = 10
 const END_MS = 10
 
 export interface SeatGuard {
-  /** Throws StoreUnavailable. */
-  requireSeat(): void
-  /** The server says that the seat is gone. */
-  lose(): void
-  /** Writes the heartbeat. */
+  /** The epoch in which the host was known to have its seat. */
+  readonly epoch: number
+  /** Throws StoreUnavailable if the seat is lost. Writes the heartbeat first if the last one is too old. */
+  requireSeat(): Promise<void> | undefined
+  /** Writes the heartbeat, which shows whether the seat stands. */
   beat(): Promise<void>
   onFault(error: unknown): void
 }
@@ -62,21 +61,21 @@ export class CallEntries {
   }
 
   async start(entry: Entry, revision: number | undefined, isDurable: boolean): Promise<Started> {
-    this.#guard.requireSeat()
     this.#waiting.delete(entry)
-    const answer = await this.#starts.add({ ...entry.written(isDurable), revision })
-    if (answer === 'lost') throw this.#lost()
-    if (answer !== 'late') return answer
-    // The host stood still, or the server did. The seat is still there, and the heartbeat shows whether it stays.
-    await this.#guard.beat()
-    const again = await this.#starts.add({ ...entry.written(isDurable), revision })
-    if (again === 'lost' || again === 'late') throw this.#lost()
-    return again
+    for (;;) {
+      await this.#guard.requireSeat()
+      const answer = await this.#starts.add({ ...entry.written(isDurable), revision })
+      if (answer !== 'unsure') return answer
+      await this.#guard.beat()
+    }
   }
 
   async note(entry: Entry): Promise<void> {
-    this.#guard.requireSeat()
-    if (!await this.#notes.add(entry.written(true))) throw this.#lost()
+    for (;;) {
+      await this.#guard.requireSeat()
+      if (await this.#notes.add(entry.written(true))) return
+      await this.#guard.beat()
+    }
   }
 
   /** `settled`: what may still write the entry. */
@@ -110,7 +109,7 @@ export class CallEntries {
     const entries = [...this.#waiting]
     this.#waiting.clear()
     if (entries.length === 0) return
-    const saved = this.#database.query(SAVE, [this.#seat, false, ...columnsOf(entries.map((entry) => entry.written(false)))])
+    const saved = this.#database.query(SAVE, [this.#seat, ...columnsOf(entries.map((entry) => entry.written(false)))])
     for (const entry of entries) entry.isSaved(saved)
     this.#track(saved)
   }
@@ -129,24 +128,22 @@ export class CallEntries {
 
   async #sendStarts(calls: readonly (Written & { readonly revision: number | undefined })[]): Promise<readonly Answer[]> {
     const isDurable = calls.some((call) => call.isDurable)
-    const revisions = calls.map(({ revision }) => revision ?? null)
-    const [row] = await this.#database.query(START, [this.#seat, isDurable, ...columnsOf(calls), revisions])
+    const head = [this.#seat, isDurable, this.#guard.epoch] as const
+    const [one, ...more] = calls
+    const [row] = one && more.length === 0
+      ? await this.#database.query(START, [...head, one.number, one.call, one.begun, one.revision ?? null])
+      : await this.#database.query(START_ALL, [...head, ...columnsOf(calls), calls.map(({ revision }) => revision ?? null)])
     return answersIn(row!, calls)
   }
 
   async #sendNotes(calls: readonly Written[]): Promise<readonly boolean[]> {
-    const [row] = await this.#database.query(NOTE, [this.#seat, calls.some(({ isDurable }) => isDurable), ...columnsOf(calls)])
+    const [row] = await this.#database.query(NOTE, [this.#seat, true, this.#guard.epoch, ...columnsOf(calls)])
     return calls.map(() => row!['held'] === true)
-  }
-
-  #lost(): Error {
-    this.#guard.lose()
-    return seatLost(this.#seat)
   }
 }
 
 function answersIn(row: Row, calls: readonly Written[]): readonly Answer[] {
-  if (row['held'] !== true) return calls.map(() => row['stands'] === true ? 'late' : 'lost')
+  if (row['held'] !== true) return calls.map(() => 'unsure')
   const freeze = freezeIn(row['frozen'])
   if (freeze) return calls.map(() => ({ is: 'frozen', freeze }))
   const started = new Set(row['started'] as readonly string[])

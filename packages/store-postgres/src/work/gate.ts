@@ -7,11 +7,14 @@ export interface GateState {
   readonly revision: number
   /** Changes with each freeze and thaw. */
   readonly number: number
+  /** Changes whenever a host loses its seat. */
+  readonly epoch: number
   readonly freeze: Freeze | undefined
 }
 
 export const gateIn = (row: Row): GateState => ({
-  revision: Number(row['revision']), number: Number(row['number']), freeze: freezeIn(row['frozen']),
+  revision: Number(row['revision']), number: Number(row['number']),
+  epoch: Number(row['epoch']), freeze: freezeIn(row['frozen']),
 })
 
 /** What cannot be read freezes, too. */

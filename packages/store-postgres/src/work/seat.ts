@@ -30,6 +30,9 @@ export class PostgresSeat implements Seat, SeatGuard {
   #info: HostInfo
   #number: number
   #revision: number
+  #epoch: number
+  /** When the last heartbeat was sent that the server has. */
+  #beatAt = performance.now()
   /** When heartbeats began to succeed. undefined while they fail. */
   #calmSince: number | undefined = performance.now()
   #beating: Promise<void> | undefined
@@ -50,6 +53,7 @@ export class PostgresSeat implements Seat, SeatGuard {
     this.#entries = new CallEntries(database, info.id, this)
     this.#number = state.number
     this.#revision = state.revision
+    this.#epoch = state.epoch
     this.#timer = setInterval(() => {
       // A fault is that of the server, which the next use reports.
       this.beat().catch(() => undefined)
@@ -102,16 +106,22 @@ export class PostgresSeat implements Seat, SeatGuard {
     return this.#leaving
   }
 
-  requireSeat(): void {
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  requireSeat(): Promise<void> | undefined {
     if (this.#isLost) throw seatLost(this.id)
     if (this.#leaving) throw storeClosed()
+    if (performance.now() - this.#beatAt <= this.#database.times.goneMs) return undefined
+    return this.beat().then(() => this.requireSeat())
   }
 
   onFault(error: unknown): void {
     this.#listener.onFault(error)
   }
 
-  lose(): void {
+  #lose(): void {
     if (this.#isLost || this.#leaving) return
     this.#isLost = true
     clearInterval(this.#timer)
@@ -137,10 +147,13 @@ export class PostgresSeat implements Seat, SeatGuard {
 
   async #beat(): Promise<void> {
     if (this.#isLost || this.#leaving) return
+    const at = performance.now()
     try {
       const [row] = await this.#database.query(BEAT, [this.id])
       this.#calmSince ??= performance.now()
-      if (row!['held'] !== true) return this.lose()
+      if (row!['held'] !== true) return this.#lose()
+      this.#beatAt = at
+      this.#epoch = Number(row!['epoch'])
       this.#hear(gateIn(row!))
       if (row!['gone'] === true && this.canJudge) this.#listener.onGone()
     } catch (error) {

@@ -5,59 +5,60 @@ const ENDED = (seat: string): string => `(${seat}.ended IS NOT NULL OR ${seat}.t
 const GONE = (seat: string, heartbeat: string): string => `(${ENDED(seat)} OR ${LATE(heartbeat)})`
 
 /** Only for this transaction. What others act on is never less durable than the server was told to make it. */
-const DURABILITY = (isDurable: string): string => `
-  SELECT set_config('synchronous_commit', CASE WHEN NOT ${isDurable} THEN 'off'
-    WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`
-
-const CALLS = `
-  SELECT * FROM unnest($3::bigint[], $4::text[], $5::text[]) AS one (number, call, begun)`
+const DURABILITY = `set_config('synchronous_commit', CASE WHEN NOT $2::boolean THEN 'off'
+  WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`
 
 /**
- * Starts calls of one host. The shared locks are what a freeze, a change of approvals and a take-over wait for, and what
- * waits for them: a row that was changed meanwhile is read again before it is judged.
+ * The row that a freeze, a change of approvals and a take-over of any host change: they wait for this shared lock, and
+ * it waits for them and reads the row again. Everything that a start depends on is in it, because the rest of a statement
+ * sees what was there when the statement began.
  */
-export const START = statement('call_start', `
-  WITH durability AS (${DURABILITY('$2::boolean')}),
-  held AS MATERIALIZED (
-    SELECT seat.id FROM @.seat AS seat JOIN @.heartbeat AS beat ON beat.seat = seat.id
-    WHERE seat.id = $1 AND NOT ${ENDED('seat')}
-      AND beat.at > clock_timestamp() - interval '@GONE' FOR SHARE OF seat
-  ), state AS MATERIALIZED (SELECT revision, number, frozen FROM @.gate FOR SHARE),
-  wanted AS (
-    SELECT * FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[]) AS one (number, call, begun, revision)
-  ), started AS (
-    INSERT INTO @.open_call (seat, number, call, begun)
-    SELECT held.id, wanted.number, wanted.call, wanted.begun FROM wanted, state, held, durability
-    WHERE state.frozen IS NULL AND (wanted.revision IS NULL OR wanted.revision = state.revision)
-    ON CONFLICT (seat, number) DO UPDATE SET call = excluded.call, begun = excluded.begun RETURNING number
-  )
-  SELECT state.frozen, EXISTS (SELECT FROM held) AS held,
-    EXISTS (SELECT FROM @.seat AS seat WHERE seat.id = $1 AND NOT ${ENDED('seat')}) AS stands,
-    ARRAY(SELECT number::text FROM started) AS started
-  FROM state`)
+const STATE = `SELECT revision, epoch, frozen, ${DURABILITY} FROM @.gate FOR SHARE`
 
-/** Writes what calls have begun. */
-export const NOTE = statement('call_note', `
-  WITH durability AS (${DURABILITY('$2::boolean')}),
-  held AS MATERIALIZED (SELECT seat.id FROM @.seat AS seat WHERE seat.id = $1 AND NOT ${ENDED('seat')} FOR SHARE),
-  noted AS (
-    INSERT INTO @.open_call (seat, number, call, begun)
-    SELECT held.id, wanted.number, wanted.call, wanted.begun FROM (${CALLS}) AS wanted, held, durability
-    ON CONFLICT (seat, number) DO UPDATE SET call = excluded.call, begun = excluded.begun
+const MAY_START = (revision: string): string =>
+  `state.frozen IS NULL AND state.epoch = $3 AND (${revision} IS NULL OR ${revision} = state.revision)`
+const AGAIN = 'ON CONFLICT (seat, number) DO UPDATE SET call = excluded.call, begun = excluded.begun'
+
+/** Starts one call. */
+export const START = statement('call_start', `
+  WITH state AS MATERIALIZED (${STATE}),
+  started AS (
+    INSERT INTO @.open_call (seat, number, call, begun) SELECT $1, $4::bigint, $5, $6 FROM state
+    WHERE ${MAY_START('$7::bigint')} ${AGAIN} RETURNING number
   )
-  SELECT EXISTS (SELECT FROM held) AS held`)
+  SELECT state.frozen, state.epoch = $3 AS held, ARRAY(SELECT number::text FROM started) AS started FROM state`)
+
+/** Starts calls that came while another start was under way. */
+export const START_ALL = statement('call_start_all', `
+  WITH state AS MATERIALIZED (${STATE}),
+  started AS (
+    INSERT INTO @.open_call (seat, number, call, begun) SELECT $1, one.number, one.call, one.begun
+    FROM unnest($4::bigint[], $5::text[], $6::text[], $7::bigint[]) AS one (number, call, begun, revision), state
+    WHERE ${MAY_START('one.revision')} ${AGAIN} RETURNING number
+  )
+  SELECT state.frozen, state.epoch = $3 AS held, ARRAY(SELECT number::text FROM started) AS started FROM state`)
+
+/** Writes what calls have begun. A freeze does not stop what runs. */
+export const NOTE = statement('call_note', `
+  WITH state AS MATERIALIZED (${STATE}),
+  noted AS (
+    INSERT INTO @.open_call (seat, number, call, begun) SELECT $1, one.number, one.call, one.begun
+    FROM unnest($4::bigint[], $5::text[], $6::text[]) AS one (number, call, begun), state WHERE state.epoch = $3 ${AGAIN}
+  )
+  SELECT state.epoch = $3 AS held FROM state`)
 
 /** Writes calls that wait. What a start has written meanwhile is newer. */
 export const SAVE = statement('call_save', `
-  WITH durability AS (${DURABILITY('$2::boolean')})
-  INSERT INTO @.open_call (seat, number, call, begun)
-  SELECT seat.id, wanted.number, wanted.call, wanted.begun
-  FROM (${CALLS}) AS wanted, @.seat AS seat, durability WHERE seat.id = $1 AND NOT ${ENDED('seat')}
+  INSERT INTO @.open_call (seat, number, call, begun) SELECT seat.id, one.number, one.call, one.begun
+  FROM unnest($2::bigint[], $3::text[], $4::text[]) AS one (number, call, begun),
+    (SELECT seat.id FROM @.seat AS seat WHERE seat.id = $1 AND NOT ${ENDED('seat')} FOR SHARE) AS seat
   ON CONFLICT DO NOTHING`)
 
 export const END = statement('call_end', 'DELETE FROM @.open_call WHERE seat = $1 AND number = ANY($2::bigint[])')
 
-const GATE_STATE = 'gate.revision, gate.number, gate.frozen'
+const GATE_STATE = 'gate.revision, gate.number, gate.epoch, gate.frozen'
+/** A host that lost its seat finds another epoch, and every other host looks whether it still has its own. */
+const NEW_EPOCH = (where: string): string => `UPDATE @.gate SET epoch = epoch + 1 WHERE EXISTS (SELECT FROM ${where})`
 
 export const JOIN = statement('seat_join', `
   WITH added AS (INSERT INTO @.seat (id, info) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id),
@@ -103,7 +104,7 @@ export const IS_GONE = statement('seat_gone', `
     UPDATE @.seat AS seat SET ended = clock_timestamp() FROM @.heartbeat AS beat
     WHERE beat.seat = seat.id AND seat.id = $1 AND NOT ${ENDED('seat')} AND $2::boolean AND ${LATE('beat')}
     RETURNING seat.id
-  )
+  ), told AS (${NEW_EPOCH('marked')})
   SELECT EXISTS (SELECT FROM marked)
     OR NOT EXISTS (SELECT FROM @.seat AS seat WHERE seat.id = $1 AND NOT ${ENDED('seat')}) AS gone`)
 
@@ -116,12 +117,16 @@ export const CLAIM = statement('seat_claim', `
         SELECT FROM @.seat AS other JOIN @.heartbeat AS pulse ON pulse.seat = other.id
         WHERE other.id = seat.taken_by AND NOT ${GONE('other', 'pulse')}))
     FOR UPDATE OF seat
-  )
-  UPDATE @.seat AS seat SET taken_by = $2, ended = coalesce(seat.ended, clock_timestamp())
-  FROM free WHERE seat.id = free.id RETURNING seat.id`)
+  ), claimed AS (
+    UPDATE @.seat AS seat SET taken_by = $2, ended = coalesce(seat.ended, clock_timestamp())
+    FROM free WHERE seat.id = free.id RETURNING seat.id
+  ), told AS (${NEW_EPOCH('claimed')})
+  SELECT id FROM claimed`)
 export const CALLS_OF = statement('seat_calls', 'SELECT call, begun FROM @.open_call WHERE seat = $1 ORDER BY number')
 export const DISCARD = statement('seat_discard', `
-  WITH calls AS (DELETE FROM @.open_call WHERE seat = $1) DELETE FROM @.seat WHERE id = $1`)
+  WITH calls AS (DELETE FROM @.open_call WHERE seat = $1),
+  removed AS (DELETE FROM @.seat WHERE id = $1 RETURNING id), told AS (${NEW_EPOCH('removed')})
+  SELECT id FROM removed`)
 /** A host that leaves no call leaves nothing. */
 export const LEAVE = statement('seat_leave', `
   WITH left_behind AS (

@@ -50,23 +50,6 @@ describe('a host that stands still', needs('PostgreSQL'), () => {
     await store.close()
   })
 
-  it('starts nothing with a heartbeat that is too old, until it has renewed it', async () => {
-    const schema = newSchema()
-    const url = (await sharedPostgres()).url(schema)
-    const store = await openPostgresStore({ url })
-    const seat = await store.work!.join({ ...INFO, id: 'late' }, LISTENER)
-    const admin = new pg.Client(url)
-    await admin.connect()
-    await admin.query(`UPDATE ${schema}.heartbeat SET at = at - interval '1 hour'`)
-    const terms = { sessionId: 's', tool: 't', effects: 'none', origin: { layer: 'global', extension: 'e', version: '1', digest: '' } } as const
-    expect(await seat.open({ terms, callId: 'c' }).start({ at: 1, revision: undefined, isInline: false }))
-      .toEqual({ is: 'started' })
-    const { rows } = await admin.query(`SELECT at > now() - interval '1 minute' AS young FROM ${schema}.heartbeat`)
-    expect(rows).toEqual([{ young: true }])
-    await admin.end()
-    await store.close()
-  })
-
   it('a call that ends while it starts leaves no entry', async () => {
     const store = await openPostgresStore({ url: (await sharedPostgres()).url(newSchema()) })
     const seat = await store.work!.join({ ...INFO, id: 'a' }, LISTENER)
