@@ -25,7 +25,7 @@ export interface Lands {
 }
 
 interface Barrier {
-  readonly isListed: boolean
+  isListed: boolean
 }
 
 interface ModelCall {
@@ -66,12 +66,15 @@ const HELD_MS = 4
 export const PICKS = 6
 
 /** What a step may do. `host` and `pick` choose among what is there. */
-export const STEPS = [
-  'open', 'open approved', 'start', 'start', 'start', 'note', 'note', 'end', 'freeze', 'thaw', 'approve', 'revoke', 'redeem',
-  'judge', 'take over', 'take over', 'hold requests', 'hold answers', 'release', 'cut', 'join',
-] as const
+const WEIGHTS = {
+  open: 6, 'open approved': 4, start: 12, note: 6, end: 2, freeze: 3, thaw: 4, approve: 3, revoke: 2, redeem: 2, judge: 1,
+  'take over': 2, join: 2, 'hold requests': 1, 'hold answers': 1, release: 3, cut: 1,
+}
+type Act = keyof typeof WEIGHTS
+export const STEPS: readonly Act[] = (Object.keys(WEIGHTS) as Act[]).flatMap((act) => Array<Act>(WEIGHTS[act]).fill(act))
+
 export interface Step {
-  readonly does: (typeof STEPS)[number]
+  readonly does: Act
   readonly host: number
   readonly pick: number
   /** The next step does not wait for this one. */
@@ -147,7 +150,7 @@ export class World {
     if (!isQuick) await this.#quiet()
   }
 
-  #begin(does: Step['does'], host: ModelHost, pick: number): void {
+  #begin(does: Act, host: ModelHost, pick: number): void {
     const { store } = host.land
     const canAct = !host.isJudged || this.#lands.canOutlive
     switch (does) {
@@ -193,7 +196,7 @@ export class World {
     const entry = host.seat.open({ terms: TERMS, callId: id })
     const call: ModelCall = {
       id, host, entry, revision, isPending: false, isStarted: false, isOver: false, effects: 0,
-      ...(revision !== undefined && this.#isRevoked && { revoked: NOT_LISTED }),
+      ...(revision !== undefined && this.#isRevoked && { revoked: { isListed: false } }),
     }
     host.calls.push(call)
     this.#calls.set(id, call)
@@ -209,7 +212,7 @@ export class World {
 
   #start(call: ModelCall): void {
     call.isPending = true
-    if (this.#isFrozen) call.frozen = NOT_LISTED
+    if (this.#isFrozen) call.frozen = { isListed: false }
     this.#do(async () => {
       const { is } = await call.entry.start({ at: 1, revision: call.revision, isInline: true })
       call.isStarted = is === 'started'
@@ -237,9 +240,20 @@ export class World {
       const ours = unconfirmed.filter(({ id }) => id.startsWith(this.#name))
       if (ours.length > 0) this.#faults.push(`not confirmed by ${ours.map(({ id }) => id).join()}`)
       this.#isFrozen = true
+      const waiting = this.#waiting()
+      for (const call of waiting) call.frozen ??= { isListed: true }
       const listed = await this.#listed()
-      for (const call of this.#calls.values()) if (!call.isStarted) call.frozen = { isListed: listed.has(call.id) }
+      for (const call of waiting) {
+        if (listed.has(call.id) || call.isOver || !call.frozen) continue
+        call.frozen.isListed = false
+        if (call.isStarted) this.#fault(call, 'started after a freeze was confirmed')
+      }
     }, () => { this.#gateBusy = false })
+  }
+
+  /** What has not started, as far as its host knows. */
+  #waiting(): readonly ModelCall[] {
+    return [...this.#calls.values()].filter(({ isStarted, isOver }) => !isStarted && !isOver)
   }
 
   #thaw(work: Work): void {
@@ -263,10 +277,13 @@ export class World {
     this.#do(async () => {
       await store.remove('approval', 'key')
       this.#isRevoked = true
+      const waiting = this.#waiting().filter(({ revision }) => revision !== undefined)
+      for (const call of waiting) call.revoked ??= { isListed: true }
       const listed = await this.#listed()
-      for (const call of this.#calls.values()) {
-        if (call.revision === undefined || call.isStarted) continue
-        call.revoked = { isListed: listed.has(call.id) && call.revoked?.isListed !== false }
+      for (const call of waiting) {
+        if (listed.has(call.id) || call.isOver || !call.revoked) continue
+        call.revoked.isListed = false
+        if (call.isStarted) this.#fault(call, 'started on an approval that was revoked')
       }
     }, () => { this.#approvalBusy = false })
   }
@@ -321,7 +338,7 @@ export class World {
     if (!found) {
       if (call.isStarted && !call.isOver) this.#fault(call, 'was lost')
       // What starts or begins something from now on would never be settled.
-      call.frozen = call.revoked = NOT_LISTED
+      call.frozen = call.revoked = { isListed: false }
       if (!call.isOver) call.settled ??= 'CallInterrupted'
       return
     }
@@ -401,4 +418,3 @@ interface Claim {
   readonly by: string
 }
 
-const NOT_LISTED: Barrier = { isListed: false }
