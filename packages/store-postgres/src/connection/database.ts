@@ -6,7 +6,10 @@ import { readPassword, tlsOptions } from './credentials.ts'
 import { isHung, isUnanswered, postgresError } from './postgres-error.ts'
 import type { StoreUrl } from './store-url.ts'
 
-/** A statement with a name is prepared once for each connection. `@.` stands for the schema. */
+/**
+ * A statement with a name is prepared once for each connection. `@.` stands for the schema, and `@GONE` for the age of a
+ * heartbeat that is too old.
+ */
 export interface Statement {
   readonly name: string
   readonly text: string
@@ -25,9 +28,16 @@ export interface DatabaseTimes {
   readonly statementMs: number
   /** How long an operation waits for a server that cannot be reached, before later ones fail at once. */
   readonly patienceMs: number
+  readonly beatMs: number
+  /** A host whose heartbeat is older than this is gone, for all hosts alike: the server compares its own clock. */
+  readonly goneMs: number
+  /** Before a host judges others, it was itself able to renew its heartbeat for this long: so were they. */
+  readonly calmMs: number
 }
 
-export const TIMES: DatabaseTimes = { connectMs: 5_000, statementMs: 10_000, patienceMs: 5_000 }
+export const TIMES: DatabaseTimes = {
+  connectMs: 5_000, statementMs: 10_000, patienceMs: 5_000, beatMs: 2_000, goneMs: 15_000, calmMs: 6_000,
+}
 /** The server reports a late statement before the client gives up. */
 const ANSWER_MS = 1_000
 const FIRST_PAUSE_MS = 25
@@ -43,7 +53,7 @@ const LONG_MS = 10 * 60_000
  */
 export class Database {
   readonly url: StoreUrl
-  readonly #times: DatabaseTimes
+  readonly times: DatabaseTimes
   readonly #pool: pg.Pool
   readonly #clients = new Set<pg.PoolClient>()
   readonly #texts = new Map<string, string>()
@@ -55,7 +65,7 @@ export class Database {
   /** Throws ConfigInvalid or StoreUnavailable for files that cannot be read. */
   constructor(url: StoreUrl, times: Partial<DatabaseTimes> = {}) {
     this.url = url
-    this.#times = { ...TIMES, ...times }
+    this.times = { ...TIMES, ...times }
     this.#pool = new pg.Pool({ ...this.clientOptions(), max: CONNECTIONS, idleTimeoutMillis: 30_000, allowExitOnIdle: true })
     // A connection that fails while nothing uses it is replaced by the next use.
     this.#pool.on('error', () => undefined)
@@ -66,7 +76,7 @@ export class Database {
   /** Of each connection. */
   clientOptions(): pg.ClientConfig {
     const { host, port, database, user, applicationName, options } = this.url
-    const { connectMs, statementMs } = this.#times
+    const { connectMs, statementMs } = this.times
     return {
       host, port, database, user, application_name: applicationName,
       ...(options !== undefined && { options }),
@@ -128,10 +138,10 @@ export class Database {
     return new pg.Client(this.clientOptions())
   }
 
-  /** The text of a statement, with the schema. */
+  /** The text of a statement, complete. */
   textOf({ name, text }: Statement): string {
-    const withSchema = () => text.replaceAll('@.', `"${this.url.schema}".`)
-    return name === '' ? withSchema() : this.#texts.getOrInsertComputed(name, withSchema)
+    const complete = () => text.replaceAll('@.', `"${this.url.schema}".`).replaceAll('@GONE', `${this.times.goneMs} ms`)
+    return name === '' ? complete() : this.#texts.getOrInsertComputed(name, complete)
   }
 
   fault(error: unknown): BulkheadError {
@@ -179,7 +189,7 @@ export class Database {
       outage.pauseMs = Math.min(outage.pauseMs * 2, LONGEST_PAUSE_MS)
       outage.nextTry = now + outage.pauseMs
     }
-    const end = performance.now() + (outage ? 0 : this.#times.patienceMs)
+    const end = performance.now() + (outage ? 0 : this.times.patienceMs)
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       try {
         const result = await attempt()

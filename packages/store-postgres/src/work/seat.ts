@@ -7,13 +7,10 @@ import { seatLost, storeClosed } from '@bulkhead/store/records'
 import type { Database } from '../connection/database.ts'
 import { CallEntries, type SeatGuard } from './call-entries.ts'
 import { gateIn, type GateState } from './gate.ts'
-import { BEAT, CALLS_OF, CLAIM, DESCRIBE, DISCARD, GATE, GONE_MS, LEAVE, SHOW } from './work-statements.ts'
+import { BEAT, CALLS_OF, CLAIM, DESCRIBE, DISCARD, GATE, LEAVE, SHOW } from './work-statements.ts'
 
-const BEAT_MS = 2_000
 /** How long what a host shows may wait for more of it. */
 const SHOW_MS = 25
-/** Before a host judges others, it was itself able to renew its heartbeat for this long: so were they. */
-const CALM_MS = 6_000
 
 export interface SeatSources {
   readonly database: Database
@@ -60,13 +57,13 @@ export class PostgresSeat implements Seat, SeatGuard {
     this.#timer = setInterval(() => {
       // A fault is that of the server, which the next use reports.
       this.beat().catch(() => undefined)
-    }, BEAT_MS).unref()
+    }, database.times.beatMs).unref()
     if (state.freeze) listener.onGate(state.freeze)
   }
 
   /** Whether the silence of another host counts: the server and the network worked for long enough. */
   get canJudge(): boolean {
-    return this.#calmSince !== undefined && performance.now() - this.#calmSince > CALM_MS
+    return this.#calmSince !== undefined && performance.now() - this.#calmSince > this.#database.times.calmMs
   }
 
   open(call: OpenCall): CallEntry {
@@ -116,7 +113,7 @@ export class PostgresSeat implements Seat, SeatGuard {
   requireSeat(): Promise<void> | undefined {
     if (this.#isLost) throw seatLost(this.id)
     if (this.#leaving) throw storeClosed()
-    if (performance.now() - this.#beatAt <= GONE_MS) return undefined
+    if (performance.now() - this.#beatAt <= this.#database.times.goneMs) return undefined
     return this.beat().then(() => this.requireSeat())
   }
 
