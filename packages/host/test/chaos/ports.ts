@@ -1,5 +1,5 @@
 import type {
-  CompartmentRequest, CompartmentSession, EventListener, Interactor, LoadReport, Notes, Sandbox, Store,
+  CompartmentRequest, CompartmentSession, EventListener, Interactor, LoadReport, Sandbox, Seat, Store, Work,
 } from '@bulkhead/contract'
 import type { Guard, Hooks, CallCheck, Sidecar, SmokeCheck } from '../../src/index.ts'
 import type { Crossings } from './crossings.ts'
@@ -11,44 +11,53 @@ export function crossedStore(store: Store, crossings: Crossings): Store {
     write: crossings.port('store.write', (collection, key, value) => store.write(collection, key, value)),
     remove: crossings.port('store.remove', (collection, key) => store.remove(collection, key)),
     update: crossings.port('store.update', (collection, key, change) => store.update(collection, key, change)),
-    approvalRevision: () => store.approvalRevision!(),
     list: crossings.port('store.list', (collection, prefix) => store.list(collection, prefix)),
     append: crossings.port('store.append', (record) => store.append(record)),
     appendAll: crossings.port('store.appendAll', (records) => store.appendAll!(records)),
-    notes: crossedNotes(store.notes!, crossings),
+    work: crossedWork(store.work!, crossings),
     records: (from, limit) => store.records(from, limit),
     auditSpan: () => store.auditSpan(),
     close: () => store.close(),
   }
 }
 
-/** Synchronous: they can throw, or something else can end meanwhile. */
-function crossedNotes(notes: Notes, crossings: Crossings): Notes {
+/** What a call waits for can be refused, or something else can end meanwhile. A seat has time limits of its own. */
+function crossedWork(work: Work, crossings: Crossings): Work {
   const strike = (port: string) => {
     if (crossings.strike(port, ['throw', 'kill', 'close-store']) === 'throw') throw new Error('chaos')
   }
-  return {
-    open(owner) {
-      strike('notes.open')
-      const notebook = notes.open(owner)
+  const crossedSeat = (seat: Seat): Seat => ({
+    id: seat.id,
+    open(call) {
+      const entry = seat.open(call)
       return {
-        put(id, text) {
-          strike('notes.put')
-          notebook.put(id, text)
+        async start(start) {
+          strike('work.start')
+          return entry.start(start)
         },
-        drop(id) {
-          strike('notes.drop')
-          notebook.drop(id)
+        begin(effect) {
+          strike('work.begin')
+          return entry.begin(effect)
         },
-        save() {
-          strike('notes.save')
-          notebook.save()
-        },
+        end: () => entry.end(),
       }
     },
-    owners: crossings.port('notes.owners', () => notes.owners()),
-    left: crossings.port('notes.left', (owner) => notes.left(owner)),
-    discard: crossings.port('notes.discard', (owner) => notes.discard(owner)),
+    describe: (description) => seat.describe(description),
+    show: (kind, id, row) => seat.show(kind, id, row),
+    hide: (kind, id) => seat.hide(kind, id),
+    takeOver: crossings.port('work.takeOver', (host) => seat.takeOver(host)),
+    discard: crossings.port('work.discard', (host) => seat.discard(host)),
+    settled: () => seat.settled(),
+    leave: () => seat.leave(),
+  })
+  return {
+    join: crossings.port('work.join', async (host, listener) => crossedSeat(await work.join(host, listener))),
+    hosts: crossings.port('work.hosts', () => work.hosts()),
+    isGone: crossings.port('work.isGone', (host) => work.isGone(host)),
+    revision: crossings.port('work.revision', () => work.revision()),
+    frozen: crossings.port('work.frozen', () => work.frozen()),
+    freeze: (freeze) => work.freeze(freeze),
+    thaw: () => work.thaw(),
   }
 }
 
@@ -110,9 +119,7 @@ export const crossedGuard = (crossings: Crossings): Guard => ({
 export const crossedWatchdog = (name: string, watchdog: CallCheck, crossings: Crossings): CallCheck =>
   crossings.port(name, async (call, signal) => watchdog(call, signal))
 
-export const crossedSidecar = (
-  sidecar: Required<Omit<Sidecar, 'files' | 'open' | 'reopen'>>, crossings: Crossings,
-): Sidecar => ({
+export const crossedSidecar = (sidecar: Required<Pick<Sidecar, 'save' | 'discard'>>, crossings: Crossings): Sidecar => ({
   save: crossings.port('sidecar.save', (sessionId, callId, text) => sidecar.save(sessionId, callId, text)),
   discard: crossings.port('sidecar.discard', (sessionId) => sidecar.discard(sessionId)),
 })
