@@ -194,6 +194,14 @@ export async function withStore<Value>(
     const advice = 'The first call creates it. If it is in another folder, use --home.'
     throw new BulkheadError('StoreUnavailable', `There is no ${what} at ${chosen.file}. ${advice}`)
   }
+  return using(chosen, use)
+}
+
+/** As `withStore`, and makes the store where there is none. */
+export const withNewStore = async <Value>(home: string | undefined, use: (store: Store) => Promise<Value>): Promise<Value> =>
+  using(await storeHere(home), use)
+
+async function using<Value>(chosen: StoreChoice, use: (store: Store) => Promise<Value>): Promise<Value> {
   const store = await openChosen(chosen)
   try {
     return await use(store)

@@ -115,6 +115,13 @@ it('ps lists the hosts with their sessions and calls, and the calls of a killed 
   expect(audit.stdout).toMatch(/"errorCode":"CallInterrupted"/)
 })
 
+it('a freeze holds for the first call of a home', async () => {
+  expect(await command('freeze')).toMatchObject({ code: 0 })
+  expect(await command('call', 'glob', '--args', '{"pattern":"*"}')).toMatchObject({
+    code: 1, stderr: expect.stringContaining('HostFrozen'),
+  })
+})
+
 it('ps says that no host runs, and that nothing is frozen', async () => {
   expect(await command('ps')).toMatchObject({ code: 0, stdout: 'No host uses this store now.\n' })
   const host = await start()

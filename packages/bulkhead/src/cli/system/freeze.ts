@@ -3,7 +3,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../../facade/folders.ts'
 import { type Command, type CommandOptions } from '../command.ts'
-import { HOME_OPTIONS, withStore } from '../host-options.ts'
+import { HOME_OPTIONS, withNewStore, withStore } from '../host-options.ts'
 import { hint, printJson } from '../output.ts'
 
 /** The hosts on a store, for commands that do not join them. */
@@ -28,7 +28,8 @@ named. It starts nothing either, but may have been about to. Hosts without a sto
     { command: 'bulkhead freeze --reason "wrong customer"', text: 'let nothing more begin' },
     { command: 'bulkhead freeze --cancel', text: 'stop what runs, too' },
   ],
-  run: ({ values: { home, json, reason, cancel = false } }) => withStore(home, 'store', async (store) => {
+  // Also where no call was made yet: the first one must find the freeze.
+  run: ({ values: { home, json, reason, cancel = false } }) => withNewStore(home, async (store) => {
     const by = `${accountName()} with bulkhead freeze`
     const report = await workOf(store).freeze({ by, ...(reason !== undefined && { reason }), ...(cancel && { cancel }) })
     const isConfirmed = report.unconfirmed.length === 0
