@@ -80,8 +80,8 @@ export class PostgresProxy {
     const pair: Pair = { client, server, held: { requests: [], answers: [] }, isCut: false }
     this.#pairs.add(pair)
     for (const socket of [client, server]) socket.setNoDelay(true).unref().on('error', () => undefined)
-    client.on('data', (bytes) => this.#pass(pair, 'requests', bytes))
-    server.on('data', (bytes) => this.#pass(pair, 'answers', bytes))
+    client.on('data', (bytes: Buffer) => this.#pass(pair, 'requests', bytes))
+    server.on('data', (bytes: Buffer) => this.#pass(pair, 'answers', bytes))
     client.on('close', () => { if (!pair.isCut) server.destroy() })
     server.on('close', () => {
       client.destroy()

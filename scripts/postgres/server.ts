@@ -76,7 +76,10 @@ export async function startPostgres({ settings = {}, files = {} }: PostgresSetti
 let shared: Promise<PostgresServer> | undefined
 
 /** The server of this process. Tests share it, each with a schema of its own. */
-export const sharedPostgres = (): Promise<PostgresServer> => shared ??= startPostgres()
+export function sharedPostgres(): Promise<PostgresServer> {
+  shared ??= startPostgres()
+  return shared
+}
 
 let schemas = 0
 /** A name that no other test of this process has. */

@@ -33,7 +33,7 @@ describe('the exports', () => {
       'mayChange', 'mayChangeDisk', 'mayLoad', 'mayReach', 'missingDependencyFault', 'mustBeNamed', 'namedTwice',
       'namesSensitiveFiles',
       'narrowPower', 'nextState', 'obstacleOf', 'orderDependencies', 'possibleRules', 'powerItems', 'powerPhrases',
-      'protectionReason', 'requireOptions', 'rulesFor', 'setAside', 'unknownSettings', 'usesHome', 'withCommonConfig',
+      'protectionReason', 'readListedCall', 'requireOptions', 'rulesFor', 'setAside', 'unknownSettings', 'usesHome', 'withCommonConfig',
       'withHome', 'withHomeVariable',
     ])
   })

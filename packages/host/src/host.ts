@@ -3,23 +3,21 @@ import {
   BulkheadError, requireOptions, type AgentDescriptor, type AgentManifest, type ArgumentsReader, type Diagnostic, type EventListener, type EventType,
   type ExtensionDescriptor, type Freeze, type FreezeReport, type JoinedHost, type Layer, type ToolDefinition, type ToolListing,
 } from '@bulkhead/contract'
-import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
-import { visibleText } from '@bulkhead/kit/text'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { HookChain, refuseSlips } from './calls/hooks.ts'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './policy/approvals/approval-book.ts'
 import { openAudit, type AuditTrail } from './records/audit-trail.ts'
 import { EventBus, requireSubscription } from './records/events.ts'
 import {
-  HOST_FORM, statusOf, type ExtensionStatus, type CloseReport, type FreezeOrder, type Host, type HostOptions,
-  type SwitchReport,
+  HOST_FORM, statusOf, type CloseReport, type ExtensionStatus, type FreezeOrder, type Host, type HostOptions, type SwitchReport,
 } from './host-interface.ts'
 import { LoopLagMonitor, type LoopLag } from './records/loop-lag.ts'
 import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
 import { BUDGET_FORM, Workflows, type BudgetLimits } from './model/budget.ts'
 import { readAgents } from './sessions/agents.ts'
+import { closeAll } from './sessions/closing.ts'
 import type { ResumeOptions } from './sessions/resumption.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
 import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
@@ -28,12 +26,10 @@ import { systemClock } from './model/system-clock.ts'
 import type { InterruptedCall } from './records/interrupted-calls.ts'
 import { CallJournal } from './records/call-journal.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
-import { HostSeat } from './records/host-seat.ts'
-import { showSessions } from './records/shown-sessions.ts'
-import { SoleWork } from './records/sole-work.ts'
 import { sidecarWithTimeout, StoreWithTimeout } from './records/timeouts.ts'
 import type { WallReport } from './sessions/wall-report.ts'
 import type { Place } from './sessions/place.ts'
+import { freezeHosts, takeSeat } from './shared-store.ts'
 import { Workspace, type WorkspaceSources } from './sessions/workspace.ts'
 
 const DRAIN_MS = 5_000
@@ -60,23 +56,17 @@ class ToolHost implements Host {
   constructor(options: HostOptions) {
     const { userData, env, smokeCheck, interactor, clock = systemClock } = options
     const { drainMs = DRAIN_MS, startsEager = true, agents = [], roles = () => [], agentsRequire = 'narrows' } = options
+    const { argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true } } = options
     const store = new StoreWithTimeout(options.store, clock)
     const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
-    const {
-      argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true },
-    } = options
     const events = new EventBus(clock)
-    const work = store.work ?? new SoleWork(store, options.store, owner)
-    const seat: HostSeat = new HostSeat({
-      work, owner, events, clock,
-      describe: () => ({ workspace: this.#workspace.path, rules: this.#workspace.rules }),
-      onFreeze: (freeze) => { if (freeze.cancel) this.#cancelRunning(freeze) },
-      onRevision: () => { for (const { projectApprovals } of this.#workspaces) projectApprovals.hint() },
+    const seat = takeSeat({
+      store, given: options.store, owner, events, clock, workspaces: () => this.#workspaces,
       onGone: () => journal.recoverAgain(),
     })
-    const journal = new CallJournal({ store, seat, events, clock, audited: async () => this.#audit?.settled() })
+    const journal: CallJournal = new CallJournal({ store, seat, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
-      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat, work,
+      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
       agents: readAgents(agents), roles, agentsRequire, sessionDays: options.sessionDays, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
     }
@@ -86,7 +76,6 @@ class ToolHost implements Host {
     this.approvals = createApprovalBook({
       ledger: this.#workspace.projectApprovals.ledger, now: () => clock.now(), open: () => this.#openApprovals(),
     })
-    showSessions(events, seat)
     // Later, so that a listener that subscribes at once receives it.
     queueMicrotask(() => journal.recover())
   }
@@ -95,8 +84,8 @@ class ToolHost implements Host {
     return this.#workspace.diagnostics
   }
 
-  async tryWalls(): Promise<void> {
-    await this.#workspace.tryWalls()
+  tryWalls(): Promise<void> {
+    return this.#workspace.tryWalls()
   }
 
   walls(): Promise<WallReport> {
@@ -217,15 +206,12 @@ class ToolHost implements Host {
     return this.#sources.seat.hosts()
   }
 
-  async freeze(order: FreezeOrder = {}): Promise<FreezeReport> {
-    requireOptions('freeze', order, FREEZE)
-    const { work, seat } = this.#sources
-    const { by = `the host ${seat.id}`, reason, cancel } = order
-    return work.freeze({ by, ...(reason !== undefined && { reason }), ...(cancel && { cancel }) })
+  freeze(order: FreezeOrder = {}): Promise<FreezeReport> {
+    return freezeHosts(this.#sources.seat, order)
   }
 
   thaw(): Promise<Freeze | undefined> {
-    return this.#sources.work.thaw()
+    return this.#sources.seat.thaw()
   }
 
   async flush(): Promise<void> {
@@ -272,12 +258,6 @@ class ToolHost implements Host {
     }
   }
 
-  #cancelRunning({ by, reason }: Freeze): void {
-    const why = reason === undefined ? '' : `: ${visibleText(reason)}`
-    const error = new BulkheadError('ToolCancelled', `${visibleText(by)} froze all hosts and cancelled what runs${why}.`)
-    for (const workspace of this.#workspaces) workspace.cancelRunning(error)
-  }
-
   #refuseClosed(): void {
     if (this.#closing) throw closed()
   }
@@ -302,28 +282,16 @@ class ToolHost implements Host {
 
   async #close(): Promise<CloseReport> {
     const { clock, drainMs } = this.#sources
-    const workspaces = this.#workspaces
-    const sessions = workspaces.flatMap((workspace) => [...workspace.sessions])
-    for (const { parts } of sessions) parts.cancel.refuse(closed())
-    await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))
-    const cancelledCalls = sessions.reduce((sum, session) => sum + session.openCalls, 0)
-    for (const { parts } of sessions) parts.cancel.cancel(closed())
-    await Promise.all(sessions.map((session) => session.release()))
-    const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
-    // A caller that must know whether everything was saved has flushed; a loss was reported as SuppressedError.
-    await this.flush().catch(() => undefined)
-    // That event must be stored too.
-    await this.flush().catch(() => undefined)
+    const report = await closeAll(this.#workspaces, closed(), clock, drainMs)
+    // A caller that must know whether everything was saved has flushed; a loss was reported as SuppressedError, which
+    // must be stored too.
+    for (let times = 0; times < 2; times++) await this.flush().catch(() => undefined)
     await this.#sources.seat.leave()
     this.#loopLag.stop()
-    return {
-      stopped: reports.flatMap(({ stopped }) => stopped), faults: reports.flatMap(({ faults }) => faults),
-      cancelledCalls,
-    }
+    return report
   }
 }
 
-const FREEZE: OptionForms<FreezeOrder> = { by: forms.text, reason: forms.text, cancel: forms.flag }
 const REGISTERED = { extensions: forms.list(forms.object) }
 const RELOAD: OptionForms<ReloadRequest> = { report: forms.object, extensions: forms.list(forms.text) }
 const WORKFLOW = { limits: BUDGET_FORM, work: forms.method }

@@ -90,10 +90,8 @@ describe('bulkhead store', needs('PostgreSQL'), () => {
   it('a project cannot choose the store', async () => {
     mkdirSync(join(folder, '.bulkhead'), { recursive: true })
     writeFileSync(join(folder, '.bulkhead/config.json'), JSON.stringify({ store: { url: 'postgres://other.test/x' } }))
-    await using host = Object.assign(
-      await createHost({ workspace: folder, home: home(), cache: CACHE, trust: 'trusted', env: {} }),
-      { async [Symbol.asyncDispose]() { await this.close() } },
-    )
+    const host = await createHost({ workspace: folder, home: home(), cache: CACHE, trust: 'trusted', env: {} })
+    await using _ = { [Symbol.asyncDispose]: async () => void await host.close() }
     expect(host.diagnostics).toContainEqual(expect.objectContaining({
       path: '/store', code: 'ConfigInvalid', message: expect.stringMatching(/project cannot choose/) as unknown,
     }))
@@ -125,7 +123,7 @@ describe('hosts that share a server', needs('PostgreSQL'), () => {
     })
     const asked: string[] = []
     const session = await host.openSession({
-      approver: { approve: async ({ key }) => { asked.push(String(key)); return { decision: 'deny', by: 'Bob' } } },
+      approver: { approve: async ({ approvalKey }) => { asked.push(approvalKey); return { decision: 'reject' } } },
     })
     const call = (id: string) => session.call({ id, name: 'write', arguments: { path: 'a.txt', content: id } })
     expect(await call('one')).toMatchObject({ type: 'output' })

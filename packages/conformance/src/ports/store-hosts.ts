@@ -134,7 +134,7 @@ export const HOSTS = storeGroup([
       await pair.mine.leave()
       const isGone = await pair.there.isGone('a')
       const taken = await Promise.all([pair.other, third].map((seat) => seat.takeOver('a')))
-      const [winner] = taken.filter((found) => found !== undefined)
+      const winner = taken.find((found) => found !== undefined)
       const seat = taken[0] === undefined ? third : pair.other
       await seat.discard('a')
       const left = (await pair.here.hosts()).map(({ id }) => id)

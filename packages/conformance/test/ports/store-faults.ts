@@ -1,52 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  BulkheadError, type AuditEntry, type AuditSpan, type CallEntry, type ChangeStore, type Seat, type Store,
-  type StoreCollection, type Work,
+  BulkheadError, type AuditEntry, type AuditSpan, type ChangeStore,
+  type StoreCollection,
 } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import { changed, lenient, type FaultyStore } from './faulty-store.ts'
+import { FAULTY_HOSTS } from './store-host-faults.ts'
 
-/** A store with one fault, and the requirements that it breaks. All others of their groups hold. */
-export interface FaultyStore {
-  readonly breaks: readonly string[]
-  readonly wrap: (store: Store) => Store
-}
-
-/** Replaces members of a store. */
-const changed = (change: (store: Store) => Partial<Store>) => (store: Store): Store => {
-  const members = new Map<string, unknown>(Object.entries(change(store)))
-  return new Proxy(store, {
-    get(target, key) {
-      if (members.has(key as string)) return members.get(key as string)
-      const value: unknown = Reflect.get(target, key, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
-}
-const works = (change: (work: Work) => Partial<Work>) => changed(({ work: own }) => own ? { work: {
-  join: (info, listener) => own.join(info, listener), hosts: () => own.hosts(), isGone: (id) => own.isGone(id),
-  revision: () => own.revision(), frozen: () => own.frozen(), freeze: (freeze) => own.freeze(freeze),
-  thaw: () => own.thaw(), ...change(own),
-} } : {})
-const seats = (change: (seat: Seat) => Partial<Seat>) => works((own) => ({
-  async join(info, listener) {
-    const seat = await own.join(info, listener)
-    return {
-      id: seat.id, open: (call) => seat.open(call), describe: (one) => seat.describe(one),
-      show: (kind, id, row) => seat.show(kind, id, row), hide: (kind, id) => seat.hide(kind, id),
-      takeOver: (host) => seat.takeOver(host), discard: (host) => seat.discard(host), settled: () => seat.settled(),
-      leave: () => seat.leave(), ...change(seat),
-    }
-  },
-}))
-const entries = (change: (entry: CallEntry) => Partial<CallEntry>) => seats((seat) => ({
-  open(call) {
-    const entry = seat.open(call)
-    return {
-      start: (how) => entry.start(how), begin: (effect) => entry.begin(effect), end: () => entry.end(),
-      ...change(entry),
-    }
-  },
-}))
 const changes = (change: (own: ChangeStore) => Partial<ChangeStore>) => changed(({ changes: own }) => own ? { changes: {
   add: (one, content) => own.add(one, content), list: (filter) => own.list(filter),
   content: (digest) => own.content(digest), ...change(own),
@@ -57,7 +16,6 @@ const records = (change: (entry: AuditEntry) => AuditEntry) => changed((store) =
 const spans = (change: (span: AuditSpan) => AuditSpan) => changed((store) => ({
   auditSpan: async () => change(await store.auditSpan()),
 }))
-const lenient = <Value>(work: Promise<Value>, value: Value): Promise<Value> => work.catch(() => value)
 
 export const FAULTY_STORES: Readonly<Record<string, FaultyStore>> = {
   'rounds numbers': {
@@ -226,70 +184,7 @@ export const FAULTY_STORES: Readonly<Record<string, FaultyStore>> = {
     wrap: changed((store) => ({ archive: (last, link, by) => lenient(store.archive!(last, link, by), last) })),
   },
 
-  'drops no calls': { breaks: ['store-calls'], wrap: entries(() => ({ end: () => undefined })) },
-  'lists calls that have started': {
-    breaks: ['store-calls-waiting'],
-    wrap: seats((seat) => ({
-      open(call) {
-        let entry: CallEntry | undefined
-        return {
-          start: (how) => (entry ??= seat.open(call)).start(how), begin: (effect) => entry!.begin(effect),
-          end: () => entry?.end(),
-        }
-      },
-    })),
-  },
-  'shares the id of a host': {
-    breaks: ['store-join-once'],
-    wrap: works((own) => ({
-      join: (info, listener) => own.join(info, listener).catch(() => own.join({ ...info, id: `${info.id} 2` }, listener)),
-    })),
-  },
-  'hides nothing': { breaks: ['store-shown'], wrap: seats(() => ({ hide: () => undefined })) },
-  'hands calls to everyone': {
-    breaks: ['store-take-over'], wrap: seats((seat) => ({ takeOver: async (host) => await seat.takeOver(host) ?? [] })),
-  },
-  'starts calls of a host that lost its seat': {
-    breaks: ['store-seat-lost'],
-    wrap: entries((entry) => ({ start: (how) => lenient(entry.start(how), { is: 'started' }) })),
-  },
-  'does not compare the revision': {
-    breaks: ['store-start-revision'],
-    wrap: entries((entry) => ({ start: (how) => entry.start({ ...how, revision: undefined }) })),
-  },
-  'freezes only new calls': {
-    breaks: ['store-freeze'],
-    wrap: entries((entry) => {
-      let hasStarted = false
-      return {
-        start: async (how) => {
-          const started = await entry.start(how)
-          const before = hasStarted
-          hasStarted ||= started.is === 'started'
-          return before ? { is: 'started' } : started
-        },
-      }
-    }),
-  },
-  'starts a call in two steps': {
-    breaks: ['store-freeze', 'store-freeze-race'],
-    wrap: entries((entry) => ({
-      start: async (how) => {
-        await sleep(50)
-        const started = await entry.start(how)
-        return started.is === 'frozen' ? { is: 'started' } : started
-      },
-    })),
-  },
-  'tells no host of a thaw': {
-    breaks: ['store-freeze-heard'],
-    wrap: works((own) => ({
-      join: (info, listener) => own.join(info, {
-        onGate: (freeze) => { if (freeze) listener.onGate(freeze) }, onRevision: () => listener.onRevision(),
-        onLost: () => listener.onLost(), onGone: () => listener.onGone(), onFault: (error) => listener.onFault(error),
-      }),
-    })),
-  },
+  ...FAULTY_HOSTS,
 
   'numbers no changes': {
     breaks: ['store-changes', 'store-changes-filter'],

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { COMMAND_SEVERITIES, TOOL_MODES, type ToolMode } from '../model/names.ts'
 import { commands } from './commands.ts'
-import { configFileSchema, storeSettings } from './config.ts'
+import { configFileSchema } from './config.ts'
 import { extensionId, toolName } from './fields.ts'
 import { commandSafetyConfigSchema, packagePolicy, ruleSchema } from './policy.ts'
+import { storeSettings } from './store.ts'
 
 const off = z.strictObject({ enabled: z.literal(false).describe('The only value.') })
 const required = z.literal('require').optional()

@@ -1,6 +1,5 @@
-import {
-  type BegunEffect, type CallEntry, type CallTerms, type Clock, type OutcomeOrigin, type Started,
-  type ToolDefinition,
+import type {
+  BegunEffect, CallEntry, CallTerms, Clock, OutcomeOrigin, Started, ToolDefinition,
 } from '@bulkhead/contract'
 import type { EffectNotes } from '../model/begun-effects.ts'
 import type { EventBus } from './events.ts'

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, type CallEntry, type Clock, type Freeze, type HostDescription, type JoinedHost, type OpenCall,
+  BulkheadError, type CallEntry, type Clock, type Freeze, type FreezeReport, type HostDescription, type JoinedHost, type OpenCall,
   type Seat, type ShownKind, type Work,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -77,6 +77,19 @@ export class HostSeat implements Claimant {
 
   frozen(): Promise<Freeze | undefined> {
     return this.#sources.work.frozen()
+  }
+
+  /** Of the approvals. */
+  revision(): Promise<number> {
+    return this.#sources.work.revision()
+  }
+
+  freeze(order: Omit<Freeze, 'since'>): Promise<FreezeReport> {
+    return this.#sources.work.freeze(order)
+  }
+
+  thaw(): Promise<Freeze | undefined> {
+    return this.#sources.work.thaw()
   }
 
   describe(): void {

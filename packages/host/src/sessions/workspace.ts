@@ -1,10 +1,9 @@
-import { hash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import {
   AGENT_TOOL, BulkheadError, NO_COMMAND_WALLS, type AgentDescriptor, type ArgumentsReader, type Clock, type Diagnostic,
-  type Interactor, type MissingWall, type Sandbox, type Store, type ToolDefinition, type VariableValues, type Work,
+  type Interactor, type MissingWall, type Sandbox, type Store, type ToolDefinition, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
-import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import type { HookChain } from '../calls/hooks.ts'
 import { stopAll, Retirement, type StopReport } from '../extensions/reload/retirement.ts'
 import { Registry } from '../extensions/registry/registry.ts'
@@ -62,7 +61,6 @@ export interface WorkspaceSources {
   readonly audit: () => AuditTrail | undefined
   readonly metrics: MetricsRecorder
   readonly seat: HostSeat
-  readonly work: Work
   /** Agents of the embedder. They hide those of the layers. */
   readonly agents: readonly AgentDescriptor[]
   readonly roles: () => Iterable<string>
@@ -108,7 +106,7 @@ export class Workspace {
     this.#agentsRequire = sources.agentsRequire
     this.#workflows = sources.workflows
     this.#hooks = sources.hooks
-    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, seat, work } = sources
+    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, seat } = sources
     const { metrics, argumentsReaders, audit } = sources
     const turns = new Leases()
     this.path = workspace
@@ -116,7 +114,7 @@ export class Workspace {
     this.#shared = store.forgets ? undefined : new SharedSessions({
       store, workspace, owner: seat, clock, events, days: sources.sessionDays,
     })
-    this.projectApprovals = new ProjectApprovals({ store, work, workspace, events, clock })
+    this.projectApprovals = new ProjectApprovals({ store, work: seat, workspace, events, clock })
     const shared = { store, workspace, env, events, clock, sidecar, callTool: createNestedCaller(() => this.context) }
     const registry = new Registry({
       settings: new Settings(report.config),
@@ -203,19 +201,6 @@ export class Workspace {
       .find((running) => running?.tool === AGENT_TOOL && running.sessionId === sessionId)
     if (!parent || !call) throw new BulkheadError('ToolCancelled', 'The call that delegates is over.')
     return delegate(delegation, { parent, call, run, agents: this.agents, host: this.context })
-  }
-
-  /** Cancels what runs, and nothing that waits: sessions and turns go on. */
-  cancelRunning(reason: BulkheadError): void {
-    for (const { running } of [...this.context.registry.extensions(), ...this.retirement.leaving]) {
-      for (const one of running.all()) (one as RunningCall).call.scope.cancel.cancel(reason)
-    }
-  }
-
-  /** Digest of the rules that hosts on one store should share. */
-  get rules(): string {
-    const { config: { merged } } = this.reloader.report
-    return hash('sha256', canonicalJson(merged as unknown as Json)).slice(0, 12)
   }
 
   /** An extension that may not exist beside a retired one of its id starts when that has ended. */

@@ -102,7 +102,7 @@ function decoded(part: string): string {
 
 function sslModeOf(given: string | undefined, host: string): SslMode {
   if (given === undefined) return isLocal(host) ? 'disable' : 'verify-full'
-  const mode = SSL_MODES.find((known) => known === given)
+  const mode = SSL_MODES.find((one) => one === given)
   if (mode !== undefined) return mode
   throw invalid(`has an sslmode that does not protect, or is unknown. Use ${SSL_MODES.join(', ')}.`)
 }

@@ -76,7 +76,8 @@ export class AuditLog implements AuditChain {
         return found.length > 0 ? found : undefined
       })
       if (!row) throw storeError('corrupt', `The audit of ${this.name} was removed from the store. Nothing was recorded.`)
-      return this.#known = Number(row['last'])
+      this.#known = Number(row['last'])
+      return this.#known
     })
   }
 

@@ -71,7 +71,8 @@ export class ChangeLog implements ChangeStore {
       ? await this.#database.queryOnce(ADD_WITH_CONTENT, [...values, digest, content.length, content], added)
       : await this.#database.queryOnce(ADD, values, added)
     if (keeps) await this.#grow(content.length)
-    return this.#known = Number(row!['id'])
+    this.#known = Number(row!['id'])
+    return this.#known
   }
 
   async list({ sessionId, workspace, after = 0 }: ChangeFilter): Promise<readonly RecordedChange[]> {

@@ -122,5 +122,7 @@ const idOf = (key: string): Uint8Array => hash('sha256', key, 'buffer')
 export const newRevision = (): bigint => randomBytes(8).readBigInt64BE()
 
 /** PostgreSQL stores no zero character. One that is not written otherwise stands for it, so prefixes stay prefixes. */
+// oxlint-disable-next-line no-control-regex
 const storedKey = (key: string): string => key.replaceAll(/[\0\x01]/g, (char) => char === '\0' ? '\x01a' : '\x01b')
+// oxlint-disable-next-line no-control-regex
 const keyOf = (stored: string): string => stored.replaceAll(/\x01[ab]/g, (pair) => pair === '\x01a' ? '\0' : '\x01')

@@ -118,9 +118,9 @@ describe('a server that goes and comes back', needs('PostgreSQL'), () => {
     const { default: pg } = await import('pg')
     const admin = new pg.Client(server.url())
     await admin.connect()
-    let isDone = false
+    const done = new AbortController()
     const cutting = (async () => {
-      while (!isDone) {
+      while (!done.signal.aborted) {
         await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE pid <> pg_backend_pid() AND application_name = 'bulkhead' AND state = 'active'`)
       }
@@ -131,7 +131,7 @@ describe('a server that goes and comes back', needs('PostgreSQL'), () => {
       await store.update('state', 'count', (value) => Number(value) + 1)
       expect(n).toBeGreaterThan(0)
     }
-    isDone = true
+    done.abort()
     await cutting
     await admin.end()
     await other.append({ n: 31 })

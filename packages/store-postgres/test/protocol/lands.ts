@@ -9,7 +9,7 @@ import { createMemoryStore, openSqliteStore } from '@bulkhead/store'
 import { PostgresProxy } from '../../../../scripts/postgres/proxy.ts'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
 import { openPostgresStore } from '../../src/open-postgres-store.ts'
-import type { Land, Lands } from './world.ts'
+import type { Land, Lands } from './model.ts'
 
 const HOSTS = [0, 1, 2]
 

@@ -3,7 +3,8 @@ import { describe, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { memoryLands, postgresLands, sqliteLands } from './lands.ts'
-import { PICKS, STEPS, World, type Lands, type Step } from './world.ts'
+import { PICKS, STEPS, type Lands, type Step } from './model.ts'
+import { World } from './world.ts'
 
 const step: fc.Arbitrary<Step> =
   fc.record({ does: fc.constantFrom(...STEPS), host: fc.nat({ max: 2 }), pick: fc.nat({ max: PICKS - 1 }), isQuick: fc.boolean() })

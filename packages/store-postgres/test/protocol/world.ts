@@ -1,85 +1,9 @@
-import type { CallEntry, ListedCall, OpenCall, Seat, SeatListener, Store, Work } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, type Seat, type Store, type Work } from '@bulkhead/contract'
+import {
+  claimTicket, infoOf, joinHost, judgeLast, judgeSettled, openCall, PICKS, SILENT, type Act, type Land, type Lands, type ModelCall, type ModelHost, type Step,
+} from './model.ts'
 
-/** One host as a store knows it. A test can do to it what happens to hosts. */
-export interface Land {
-  readonly store: Store
-  /** Of the next host that joins. */
-  pid(): number
-  /** Others take the host for gone from now on. It does not know that. */
-  judge?(host: string): Promise<void>
-  /** Bytes to or from the server wait. */
-  hold?(what: 'requests' | 'answers'): void
-  release?(): void
-  /** Its connections break. What it sent may still arrive. */
-  cut?(): void
-}
-
-/** The stores of one kind: of three hosts, and one that nothing happens to. */
-export interface Lands {
-  readonly hosts: readonly Land[]
-  readonly calm: Store
-  /** A host that others take for gone can act on. */
-  readonly canOutlive: boolean
-  close(): Promise<void>
-}
-
-interface Barrier {
-  isListed: boolean
-}
-
-interface ModelCall {
-  readonly id: string
-  readonly host: ModelHost
-  readonly entry: CallEntry
-  /** The revision of the approvals that it rests on. */
-  readonly revision: number | undefined
-  isPending: boolean
-  isStarted: boolean
-  isOver: boolean
-  effects: number
-  /** Set once a freeze, or the end of its approval, was confirmed: it may start only if it was listed then. */
-  frozen?: Barrier | undefined
-  revoked?: Barrier
-  /** Another host settled it. */
-  settled?: 'CallInterrupted' | 'OutcomeUnknown'
-}
-
-interface ModelHost {
-  readonly id: string
-  readonly land: Land
-  readonly seat: Seat
-  readonly calls: ModelCall[]
-  isHeld: boolean
-  isJudged: boolean
-  /** Its calls were taken over, and then it was removed. */
-  isOver: boolean
-  isDiscarded: boolean
-}
-
-const SILENT: SeatListener = { onGate() {}, onRevision() {}, onLost() {}, onGone() {}, onFault() {} }
-const TERMS: OpenCall['terms'] = { sessionId: 's', tool: 't', effects: 'once', origin: {
-  layer: 'global', extension: 'sample', version: '1.0.0', digest: 'd',
-} }
 const HELD_MS = 4
-/** How many things a step chooses among, for each host. */
-export const PICKS = 6
-
-/** What a step may do. `host` and `pick` choose among what is there. */
-const WEIGHTS = {
-  open: 6, 'open approved': 4, start: 12, note: 6, end: 2, freeze: 3, thaw: 4, approve: 3, revoke: 2, redeem: 2, judge: 1,
-  'take over': 2, join: 2, 'hold requests': 1, 'hold answers': 1, release: 3, cut: 1,
-}
-type Act = keyof typeof WEIGHTS
-export const STEPS: readonly Act[] = (Object.keys(WEIGHTS) as Act[]).flatMap((act) => Array<Act>(WEIGHTS[act]).fill(act))
-
-export interface Step {
-  readonly does: Act
-  readonly host: number
-  readonly pick: number
-  /** The next step does not wait for this one. */
-  readonly isQuick: boolean
-}
 
 let worlds = 0
 
@@ -114,18 +38,14 @@ export class World {
     for (const land of this.#lands.hosts) await this.#join(land)
     for (const step of steps) {
       await this.#take(step)
-      this.#require()
+      if (this.#faults.length > 0) break
     }
     await this.#end()
-    this.#require()
+    if (this.#faults.length > 0) throw new Error(this.#faults.join('\n'))
   }
 
   get #calm(): Store {
     return this.#lands.calm
-  }
-
-  #require(): void {
-    if (this.#faults.length > 0) throw new Error(this.#faults.join('\n'))
   }
 
   async #take({ does, host: index, pick, isQuick }: Step): Promise<void> {
@@ -183,23 +103,13 @@ export class World {
 
   async #join(land: Land, at = this.#hosts.length): Promise<void> {
     const id = `${this.#name}-${++this.#count}`
-    const info = { id, pid: land.pid(), machine: 'm', version: '1', workspace: '/a', rules: 'r' }
-    const host: ModelHost = {
-      id, land, seat: await land.store.work!.join(info, SILENT), calls: [], isHeld: false, isJudged: false, isOver: false,
-      isDiscarded: false,
-    }
-    this.#hosts[at] = host
+    this.#hosts[at] = await joinHost(land, id)
   }
 
   #open(host: ModelHost, revision: number | undefined): void {
-    const id = `${host.id}.${++this.#count}`
-    const entry = host.seat.open({ terms: TERMS, callId: id })
-    const call: ModelCall = {
-      id, host, entry, revision, isPending: false, isStarted: false, isOver: false, effects: 0,
-      ...(revision !== undefined && this.#isRevoked && { revoked: { isListed: false } }),
-    }
-    host.calls.push(call)
-    this.#calls.set(id, call)
+    const call = openCall(host, `${host.id}.${++this.#count}`, revision)
+    if (revision !== undefined && this.#isRevoked) call.revoked = { isListed: false }
+    this.#calls.set(call.id, call)
   }
 
   #openApproved(host: ModelHost): void {
@@ -240,15 +150,20 @@ export class World {
       const ours = unconfirmed.filter(({ id }) => id.startsWith(this.#name))
       if (ours.length > 0) this.#faults.push(`not confirmed by ${ours.map(({ id }) => id).join()}`)
       this.#isFrozen = true
-      const waiting = this.#waiting()
-      for (const call of waiting) call.frozen ??= { isListed: true }
-      const listed = await this.#listed()
-      for (const call of waiting) {
-        if (listed.has(call.id) || call.isOver || !call.frozen) continue
-        call.frozen.isListed = false
-        if (call.isStarted) this.#fault(call, 'started after a freeze was confirmed')
-      }
+      await this.#bar('frozen', this.#waiting(), 'started after a freeze was confirmed')
     }, () => { this.#gateBusy = false })
+  }
+
+  /** From now on, these may start only if they are listed. */
+  async #bar(by: 'frozen' | 'revoked', waiting: readonly ModelCall[], what: string): Promise<void> {
+    for (const call of waiting) call[by] ??= { isListed: true }
+    const listed = await this.#listed()
+    for (const call of waiting) {
+      const barrier = call[by]
+      if (listed.has(call.id) || call.isOver || !barrier) continue
+      barrier.isListed = false
+      if (call.isStarted) this.#fault(call, what)
+    }
   }
 
   /** What has not started, as far as its host knows. */
@@ -278,29 +193,16 @@ export class World {
       await store.remove('approval', 'key')
       this.#isRevoked = true
       const waiting = this.#waiting().filter(({ revision }) => revision !== undefined)
-      for (const call of waiting) call.revoked ??= { isListed: true }
-      const listed = await this.#listed()
-      for (const call of waiting) {
-        if (listed.has(call.id) || call.isOver || !call.revoked) continue
-        call.revoked.isListed = false
-        if (call.isStarted) this.#fault(call, 'started on an approval that was revoked')
-      }
+      await this.#bar('revoked', waiting, 'started on an approval that was revoked')
     }, () => { this.#approvalBusy = false })
   }
 
-  /** As a host continues a paused call: one claims it, and the claim of a host that is gone is void. */
   #redeem(call: ModelCall, pick: number): void {
-    const { host: { id, land: { store } } } = call
+    const { host: { land: { store } } } = call
     const ticket = `${this.#name}-${pick % 2}`
     call.isPending = true
     this.#do(async () => {
-      const by = (await store.read('paused', ticket) as Claim | undefined)?.by
-      const isVoid = by !== undefined && await store.work!.isGone(by)
-      await store.update('paused', ticket, (stored) => {
-        const claim = stored as Claim | undefined
-        if (claim && !(isVoid && claim.by === by)) throw new BulkheadError('InteractionAlreadyAnswered', 'Taken.')
-        return { by: id, call: call.id }
-      })
+      await claimTicket(store, ticket, call)
       const before = this.#redeemed.get(ticket)
       if (before && !before.host.isJudged) this.#fault(call, `redeemed what ${before.id} had redeemed`)
       this.#redeemed.set(ticket, call)
@@ -327,25 +229,11 @@ export class World {
     const taken = await seat.takeOver(gone.id)
     if (taken === undefined) return
     const listed = new Map(taken.map((one) => [one.callId, one]))
-    for (const call of gone.calls) this.#judgeSettled(call, listed.get(call.id))
+    for (const call of gone.calls) judgeSettled(call, listed.get(call.id), (what) => this.#fault(call, what))
     gone.isOver = true
     if (dies) return
     await seat.discard(gone.id)
     gone.isDiscarded = true
-  }
-
-  #judgeSettled(call: ModelCall, found: ListedCall | undefined): void {
-    if (!found) {
-      if (call.isStarted && !call.isOver) this.#fault(call, 'was lost')
-      // What starts or begins something from now on would never be settled.
-      call.frozen = call.revoked = { isListed: false }
-      if (!call.isOver) call.settled ??= 'CallInterrupted'
-      return
-    }
-    const verdict = found.begun.length > 0 ? 'OutcomeUnknown' : 'CallInterrupted'
-    if (call.settled !== undefined && call.settled !== verdict) this.#fault(call, `was settled as ${call.settled} and ${verdict}`)
-    if (verdict === 'CallInterrupted' && call.effects > 0) this.#fault(call, 'was settled as begun nothing, after an effect')
-    call.settled = verdict
   }
 
   async #listed(): Promise<ReadonlySet<string>> {
@@ -380,8 +268,8 @@ export class World {
     for (const host of this.#hosts) this.#release(host)
     await Promise.all(this.#pending)
     await this.#calm.work!.thaw()
-    const info = { id: `${this.#name}-last`, pid: process.pid, machine: 'm', version: '1', workspace: '/a', rules: 'r' }
-    const last = await this.#calm.work!.join(info, SILENT)
+    const lastId = `${this.#name}-last`
+    const last = await this.#calm.work!.join(infoOf(lastId, process.pid), SILENT)
     for (const host of this.#hosts) {
       if (!host.isJudged) for (const call of host.calls) {
         call.entry.end()
@@ -397,15 +285,12 @@ export class World {
       await this.#settle(host, last, false)
     }
     for (const { id, state, calls } of await this.#calm.work!.hosts()) {
-      if (!id.startsWith(this.#name) || id === info.id) continue
+      if (!id.startsWith(this.#name) || id === lastId) continue
       if (calls.length > 0 || state !== 'gone') this.#faults.push(`${id} left ${calls.map(({ callId }) => callId).join()}`)
       await last.takeOver(id)
       await last.discard(id)
     }
-    for (const call of this.#calls.values()) {
-      if (call.isStarted && !call.isOver && call.settled === undefined) this.#fault(call, 'has no outcome')
-      if (call.settled === 'CallInterrupted' && call.effects > 0) this.#fault(call, 'was settled as begun nothing')
-    }
+    for (const call of this.#calls.values()) judgeLast(call, (what) => this.#fault(call, what))
     await last.leave()
   }
 
@@ -413,8 +298,3 @@ export class World {
     this.#faults.push(`${call.id} ${what}`)
   }
 }
-
-interface Claim {
-  readonly by: string
-}
-

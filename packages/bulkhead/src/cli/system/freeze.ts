@@ -2,7 +2,7 @@ import type { Freeze, FreezeReport, Store, Work } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../../facade/folders.ts'
-import { type Command, type CommandOptions } from '../command.ts'
+import type { Command, CommandOptions } from '../command.ts'
 import { HOME_OPTIONS, withNewStore, withStore } from '../host-options.ts'
 import { hint, printJson } from '../output.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Freeze, JoinedHost, ShownRow } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-import { type Command } from '../command.ts'
+import type { Command } from '../command.ts'
 import { HOME_OPTIONS, storeHere, withStore } from '../host-options.ts'
 import { printJson, table } from '../output.ts'
 import { frozenText, workOf } from './freeze.ts'

@@ -142,10 +142,10 @@ async function copyAudit(chain: AuditChain, target: Store, tell: Tell): Promise<
     from = rows.at(-1)!.last + 1
     tell(`audit of ${chain.name}: ${from - first} of ${last - first + 1} records`)
   }
-  const [copied] = (await chainsOf(target)).filter(({ name }) => !target.chains || name === chain.name)
+  const copied = (await chainsOf(target)).find(({ name }) => !target.chains || name === chain.name)
   await requireIntact(copied!, 'the new store')
-  const [before2, after] = await Promise.all([chain.auditSpan(), copied!.auditSpan()])
-  if (before2.link !== after.link) throw refused(`The audit of ${chain.name} changed while it was copied. Stop its host.`)
+  const [source, copy] = await Promise.all([chain.auditSpan(), copied!.auditSpan()])
+  if (source.link !== copy.link) throw refused(`The audit of ${chain.name} changed while it was copied. Stop its host.`)
   return last - first + 1
 }
 

@@ -1,0 +1,62 @@
+import { hash } from 'node:crypto'
+import { BulkheadError, requireOptions, type Clock, type Freeze, type FreezeReport, type Store } from '@bulkhead/contract'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
+import { visibleText } from '@bulkhead/kit/text'
+import type { RunningCall } from './calls/running-call.ts'
+import type { FreezeOrder } from './host-interface.ts'
+import type { EventBus } from './records/events.ts'
+import { HostSeat } from './records/host-seat.ts'
+import type { Owner } from './records/owner.ts'
+import { showSessions } from './records/shown-sessions.ts'
+import { SoleWork } from './records/sole-work.ts'
+import type { Workspace } from './sessions/workspace.ts'
+
+export interface StoreSources {
+  readonly store: Store
+  /** As the embedder passed it. */
+  readonly given: Store
+  readonly owner: Owner
+  readonly events: EventBus
+  readonly clock: Clock
+  /** The workspaces of the host, the current one first. */
+  readonly workspaces: () => readonly Workspace[]
+  /** Another host on the store is gone. */
+  readonly onGone: () => void
+}
+
+/** The seat of a host on its store. It does what the other hosts want of it. */
+export function takeSeat({ store, given, owner, events, clock, workspaces, onGone }: StoreSources): HostSeat {
+  const seat = new HostSeat({
+    work: store.work ?? new SoleWork(store, given, owner), owner, events, clock, onGone,
+    describe: () => {
+      const [{ path, reloader: { report } }] = workspaces() as [Workspace]
+      return { workspace: path, rules: digestOf(report.config.merged) }
+    },
+    onFreeze: (freeze) => { if (freeze.cancel) cancelRunning(workspaces(), freeze) },
+    onRevision: () => { for (const { projectApprovals } of workspaces()) projectApprovals.hint() },
+  })
+  showSessions(events, seat)
+  return seat
+}
+
+const digestOf = (rules: object): string => hash('sha256', canonicalJson(rules as unknown as Json)).slice(0, 12)
+
+/** Cancels what runs, and nothing that waits: sessions and turns go on. */
+function cancelRunning(workspaces: readonly Workspace[], { by, reason }: Freeze): void {
+  const why = reason === undefined ? '' : `: ${visibleText(reason)}`
+  const error = new BulkheadError('ToolCancelled', `${visibleText(by)} froze all hosts and cancelled what runs${why}.`)
+  for (const { context: { registry }, retirement } of workspaces) {
+    for (const { running } of [...registry.extensions(), ...retirement.leaving]) {
+      for (const one of running.all()) (one as RunningCall).call.scope.cancel.cancel(error)
+    }
+  }
+}
+
+const FREEZE: OptionForms<FreezeOrder> = { by: forms.text, reason: forms.text, cancel: forms.flag }
+
+export async function freezeHosts(seat: HostSeat, order: FreezeOrder): Promise<FreezeReport> {
+  requireOptions('freeze', order, FREEZE)
+  const { by = `the host ${seat.id}`, reason, cancel } = order
+  return seat.freeze({ by, ...(reason !== undefined && { reason }), ...(cancel && { cancel }) })
+}
