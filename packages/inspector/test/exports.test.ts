@@ -1,0 +1,8 @@
+import { expect, it } from 'vitest'
+import * as inspector from '../src/index.ts'
+import * as protocol from '../src/protocol.ts'
+
+it('the package exports the documented names', () => {
+  expect(Object.keys(inspector).toSorted()).toEqual([])
+  expect(Object.keys(protocol)).toEqual([])
+})
