@@ -10,9 +10,9 @@ export interface EffectNotes {
 export class BegunEffects {
   #notes: EffectNotes | undefined
   /** By attempt and step. A promise is pending, or was noted. */
-  readonly #noted = new Map<string, Promise<void> | undefined>()
+  #noted: Map<string, Promise<void> | undefined> | undefined
   #hasBegunOutside = false
-  readonly #steps = new Set<string>()
+  #steps: Set<string> | undefined
 
   noteIn(notes: EffectNotes): void {
     this.#notes = notes
@@ -20,16 +20,17 @@ export class BegunEffects {
 
   /** Whether something began outside of the steps whose result is kept. */
   hasBegun(isKept: (step: string) => boolean): boolean {
-    return this.#hasBegunOutside || this.#steps.values().some((step) => !isKept(step))
+    return this.#hasBegunOutside || this.#steps?.values().some((step) => !isKept(step)) === true
   }
 
   /** Whether something outside of steps is noted for the attempt. */
   isNoted(attempt: number): boolean {
-    return this.#noted.has(keyOf(attempt, undefined))
+    return this.#noted?.has(keyOf(attempt, undefined)) === true
   }
 
   /** Its start, outside of steps, was noted when the attempt started. */
   noted(attempt: number): void {
+    this.#noted ??= new Map()
     this.#noted.set(keyOf(attempt, undefined), undefined)
     this.#hasBegunOutside = true
   }
@@ -37,13 +38,14 @@ export class BegunEffects {
   /** Contract: the effect waits for the promise, and must not begin if this throws or rejects. */
   begin(attempt: number, what: string, step: string | undefined): Promise<void> | undefined {
     const key = keyOf(attempt, step)
-    if (this.#noted.has(key)) return this.#noted.get(key)
+    const noted = this.#noted ??= new Map()
+    if (noted.has(key)) return noted.get(key)
     const pending = this.#notes?.begin(attempt, what, step)
     if (step === undefined) this.#hasBegunOutside = true
-    else this.#steps.add(step)
-    this.#noted.set(key, pending)
+    else (this.#steps ??= new Set()).add(step)
+    noted.set(key, pending)
     // After a failure the next effect tries again.
-    pending?.catch(() => this.#noted.delete(key))
+    pending?.catch(() => noted.delete(key))
     return pending
   }
 }

@@ -65,7 +65,7 @@ export class CallJournal {
     const entry: CallEntry =
       seat.open({ terms: this.#termsOf(call), callId, ...(outcomeAt !== undefined && { outcomeAt }) })
     return {
-      start: async ({ revision, isInline, begins }) => {
+      start: ({ revision, isInline, begins }) => {
         this.#requireFiles()
         const at = clock.now()
         return entry.start({ at, revision, isInline, ...(begins && { begins: noteOf({ ...begins, at }) }) })

@@ -17,6 +17,8 @@ export interface Notebook {
    * the next success.
    */
   save(): void
+  /** Throws if the file was removed, moved or replaced. */
+  requireFile(): void
   /** Open entries stay in the file for the next host. Idempotent. */
   close(): void
 }
@@ -73,11 +75,6 @@ export class JournalFiles {
   close(): void {
     this.#closed = true
     for (const journal of this.#open) journal.close()
-  }
-
-  /** Throws if an open journal was removed, moved or replaced. */
-  requireFiles(): void {
-    for (const journal of this.#open) journal.requireFile()
   }
 
   #fileOf(owner: string): string {

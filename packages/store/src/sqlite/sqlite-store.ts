@@ -100,7 +100,6 @@ export class SqliteStore implements Store {
     this.#mustBeOpen()
     try {
       this.#identity.check()
-      this.#journals.requireFiles()
       const now = performance.now()
       if (now - this.#logCheckedAt < LOG_CHECK_MS) return
       this.#log.check()

@@ -11,7 +11,7 @@ function logging(faults: Partial<Notebook & StartGate> = {}) {
   const log: string[] = []
   const notebook: Notebook = {
     isEmpty: false, put: (id) => void log.push(`put ${id}`), drop: (id) => void log.push(`drop ${id}`),
-    save: () => void log.push('save'), close() {}, ...faults,
+    save: () => void log.push('save'), requireFile() {}, close() {}, ...faults,
   }
   const gate: StartGate = {
     refuse: () => undefined, requireSeat() {}, onFault: (error) => void log.push(String(error)), ...faults,

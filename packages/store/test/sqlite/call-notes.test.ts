@@ -13,7 +13,8 @@ const callOf = (callId: string, terms = TERMS): OpenCall => ({ terms, callId })
 function notebook() {
   const open = new Map<number, string>()
   const book: Notebook = {
-    put: (id, text) => void open.set(id, text), drop: (id) => void open.delete(id), save() {}, close() {},
+    put: (id, text) => void open.set(id, text), drop: (id) => void open.delete(id), save() {},
+    requireFile() {}, close() {},
     get isEmpty() { return open.size === 0 },
   }
   return { open, notes: new CallNotes(book), left: () => callsIn([...open.values()]) }

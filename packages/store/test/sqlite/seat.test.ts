@@ -34,7 +34,7 @@ function outside(statement: string): void {
   other.exec(statement)
 }
 
-it('a start sees at once what another process has changed', async () => {
+it('a start that rests on approvals sees at once what another process has changed', async () => {
   const seat = await join(store.work!, 'a')
   const revision = await store.work!.revision()
   expect(await verdict(seat, revision)).toBe('started')
@@ -43,16 +43,31 @@ it('a start sees at once what another process has changed', async () => {
   expect(await verdict(seat, revision)).toBe('changed')
   outside('UPDATE gate SET number = number + 1, freeze = \'{"since":5,"by":"Ada"}\'')
   await sleep(1)
-  expect(await start(seat)).toEqual({ is: 'frozen', freeze: { since: 5, by: 'Ada' } })
+  expect(await start(seat, revision)).toEqual({ is: 'frozen', freeze: { since: 5, by: 'Ada' } })
   outside('UPDATE gate SET freeze = NULL; DELETE FROM host')
   await sleep(1)
-  expect(await verdict(seat)).toBe('seat-lost')
+  expect(await verdict(seat, revision)).toBe('seat-lost')
+})
+
+it('any other start rests on what was seen half a second ago at most', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval'] })
+  const seat = await join(store.work!, 'a')
+  vi.useRealTimers()
+  outside('UPDATE gate SET number = number + 1, freeze = \'{"since":5,"by":"Ada"}\'')
+  expect(await verdict(seat)).toBe('started')
+  const now = performance.now.bind(performance)
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 501)
+  expect(await verdict(seat)).toBe('frozen')
+  clock.mockRestore()
+  // What froze is looked at again, so a call starts as soon as it is thawed.
+  outside('UPDATE gate SET freeze = NULL')
+  expect(await verdict(seat)).toBe('started')
 })
 
 it('a freeze that cannot be read freezes', async () => {
   const seat = await join(store.work!, 'a')
   outside("UPDATE gate SET freeze = 'what'")
-  expect(await verdict(seat)).toBe('frozen')
+  expect(await verdict(seat, await store.work!.revision())).toBe('frozen')
 })
 
 it('a host that hears of a freeze confirms it, and one that does not is reported', async () => {

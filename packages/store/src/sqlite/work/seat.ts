@@ -13,6 +13,8 @@ import { isRowGone, type HostTable } from './host-table.ts'
 
 /** How often a host looks for a freeze. */
 const POLL_MS = 250
+/** What was seen longer ago is looked at again before a call starts. */
+const FRESH_MS = 2 * POLL_MS
 const BEAT_MS = 5_000
 /** A host that could not write its heartbeat for this long starts nothing until it can. */
 export const LEASE_MS = 15_000
@@ -42,8 +44,9 @@ export class SqliteSeat implements Seat, StartGate {
   #number: number
   #revision: number
   #beatAt = performance.now()
-  /** The state of the gate in this tick. */
+  /** The gate as it was seen last. Absent: it could not be read. */
   #seen: GateState | undefined
+  #seenAt = performance.now()
   /** What is not written yet, by kind and id. */
   readonly #rows = new Map<string, readonly [ShownKind, string, JsonObject | undefined]>()
   #isDescribed = true
@@ -57,6 +60,7 @@ export class SqliteSeat implements Seat, StartGate {
     this.#info = info
     this.#notes = new CallNotes(notebook)
     this.#entries = new CallEntries(this.#notes, this)
+    this.#seen = state
     this.#number = state.number
     this.#revision = state.revision
     this.#timer = setInterval(() => this.poll(), POLL_MS).unref()
@@ -71,11 +75,21 @@ export class SqliteSeat implements Seat, StartGate {
     return this.#entries.open(call)
   }
 
+  /**
+   * A freeze counts when every host has confirmed that it saw it, so what was seen a moment ago is enough. A call that
+   * rests on approvals looks again: a revocation holds at once.
+   */
   refuse(revision: number | undefined): Promise<Started | undefined> | Started | undefined {
     this.requireSeat()
-    if (performance.now() - this.#beatAt > LEASE_MS) return this.#beat().then(() => this.refuse(revision))
+    const now = performance.now()
+    if (now - this.#beatAt > LEASE_MS) return this.#beat().then(() => this.refuse(revision))
+    const isFresh = now - this.#seenAt < FRESH_MS && isOpen(this.#seen)
     try {
-      return this.#judge(this.#look(), revision)
+      const fault = this.#journalFault()
+      if (revision === undefined && isFresh && fault === undefined) return undefined
+      const refused = this.#judge(this.#read(), revision)
+      if (fault !== undefined) throw fault
+      return refused
     } catch (error) {
       if (!isBusy(error)) throw sqliteError(error, this.#sources.file)
       return this.#lookAgain().then((state) => this.#judge(state, revision))
@@ -147,6 +161,16 @@ export class SqliteSeat implements Seat, StartGate {
     if (this.#rows.size > 0 || !this.#isDescribed) void this.#saveRows()
   }
 
+  /** A host that is removed loses its journal first. */
+  #journalFault(): unknown {
+    try {
+      this.#sources.notebook.requireFile()
+      return undefined
+    } catch (thrown) {
+      return thrown
+    }
+  }
+
   #judge({ revision: current, freeze, isSeated }: GateState, revision: number | undefined): Started | undefined {
     if (!isSeated) {
       this.#lose()
@@ -156,21 +180,11 @@ export class SqliteSeat implements Seat, StartGate {
     return revision === undefined || revision === current ? undefined : CHANGED
   }
 
-  /** Once for the calls of one tick: what was frozen later is confirmed in another tick. */
-  #look(): GateState {
-    if (this.#seen === undefined) {
-      this.#seen = this.#read()
-      setImmediate(this.#forget)
-    }
-    return this.#seen
-  }
-
-  readonly #forget = (): void => {
-    this.#seen = undefined
-  }
-
   #read(): GateState {
-    return this.#sources.gate.read(this.id)
+    this.#seen = undefined
+    this.#seen = this.#sources.gate.read(this.id)
+    this.#seenAt = performance.now()
+    return this.#seen
   }
 
   #lookAgain(): Promise<GateState> {
@@ -227,5 +241,6 @@ export class SqliteSeat implements Seat, StartGate {
   }
 }
 
+const isOpen = (state: GateState | undefined): boolean => state !== undefined && state.isSeated && !state.freeze
 const CHANGED: Started = Object.freeze({ is: 'changed' })
 const frozen = (freeze: Freeze): Started => ({ is: 'frozen', freeze })

@@ -31,8 +31,8 @@ export const STORE_PROMISES: readonly Mutant[] = [
   },
   {
     what: 'No call runs without its journal',
-    file: 'packages/store/src/sqlite/sqlite-store.ts',
-    from: 'this.#journals.requireFiles()',
+    file: 'packages/store/src/sqlite/work/seat.ts',
+    from: 'this.#sources.notebook.requireFile()',
     to: '',
     test: 'packages/store/test/sqlite/file-identity.test.ts',
   },
