@@ -18,7 +18,7 @@ export const BULKHEAD: readonly Mutant[] = [
     test: 'packages/bulkhead/test/count-files.test.ts',
   },
   {
-    what: 'CLOSE_TIMEOUT_MS: time to close a store', file: 'packages/bulkhead/src/facade/create-host.ts',
+    what: 'CLOSE_TIMEOUT_MS: time to close a store', file: 'packages/bulkhead/src/facade/close-store.ts',
     from: 'const stopWaiting = clock.after(CLOSE_TIMEOUT_MS, done)', to: 'const stopWaiting = () => undefined',
     test: 'packages/bulkhead/test/close-store.test.ts',
   },

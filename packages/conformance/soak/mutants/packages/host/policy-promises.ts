@@ -10,7 +10,7 @@ export const HOST_POLICY_PROMISES: readonly Mutant[] = [
   },
   {
     what: 'An answer to a paused question is for the tool that asked, not for a replacement',
-    file: 'packages/host/src/policy/interaction/paused-calls.ts',
+    file: 'packages/host/src/policy/interaction/question-log.ts',
     from: 'return resumption?.identity === identityOf(call) ? resumption.asked : []',
     to: 'return resumption ? resumption.asked : []',
     test: 'packages/host/test/policy/interaction/paused-calls.test.ts',

@@ -8,7 +8,7 @@ const RECORDS = 'packages/host/src/records/session-records.ts'
 export const HOST_REPLICA_PROMISES: readonly Mutant[] = [
   {
     what: 'A session that a live host has open is not resumed', file: RECORDS,
-    from: 'if (!this.#isFree(record)) throw activeElsewhere(id)', to: '', test: RESUME,
+    from: '!(isFree && record.owner === before.owner)', to: 'id === \'\'', test: RESUME,
   },
   {
     what: 'A session is resumed for its principal only', file: RECORDS,
@@ -52,7 +52,8 @@ export const HOST_REPLICA_PROMISES: readonly Mutant[] = [
   },
   {
     what: 'An approval that waited counts for what the person saw', file: 'packages/host/src/calls/paused-approval.ts',
-    from: ' && shownIn(question.approval) === shown)', to: ')', test: PAUSED,
+    from: 'comparable(question as CallQuestion) === now)', to: 'comparable(question as CallQuestion) !== \'\')',
+    test: 'packages/host/test/policy/interaction/paused-approvals.test.ts',
   },
   {
     what: 'KEPT_MS: how long it is known that a question was answered',

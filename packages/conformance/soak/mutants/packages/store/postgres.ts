@@ -16,9 +16,9 @@ export const STORE_POSTGRES: readonly Mutant[] = [
     test: 'packages/store-postgres/test/work/seats.test.ts',
   },
   {
-    what: 'Nobody is judged right after an outage',
+    what: 'No host is judged right after an outage',
     file: 'packages/store-postgres/src/work/seat.ts',
-    from: 'performance.now() - this.#calmSince > CALM_MS',
+    from: 'performance.now() - this.#calmSince > this.#database.times.calmMs',
     to: 'true',
     test: 'packages/store-postgres/test/work/seats.test.ts',
   },

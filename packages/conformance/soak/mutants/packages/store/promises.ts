@@ -39,8 +39,8 @@ export const STORE_PROMISES: readonly Mutant[] = [
   {
     what: 'No call runs without the database',
     file: 'packages/store/src/sqlite/sqlite-store.ts',
-    from: '      this.#identity.check()\n      this.notes',
-    to: '      this.notes',
+    from: '      this.#identity.check()\n      this.#journals',
+    to: '      this.#journals',
     test: 'packages/store/test/sqlite/file-identity.test.ts',
   },
   {
