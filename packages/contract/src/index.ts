@@ -33,10 +33,8 @@ export {
   type BundledTool, type CapabilityName, type CommandSeverity, type Dialect, type Layer, type LockedTool,
   type Placement, type RuleAction, type RuleCapability, type SecurityMode, type ToolKind, type ToolMode, type Treatment,
 } from './model/names.ts'
-export type {
-  Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata,
-  OutcomeOrigin, OutputOutcome, ResourceLink,
-} from './model/outcome.ts'
+export type { Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody } from './model/outcome.ts'
+export type { OutcomeError, OutcomeMetadata, OutcomeOrigin, OutputOutcome, ResourceLink } from './model/outcome.ts'
 export {
   argumentsLeftOut, checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate, type AffectedPath,
   type ArgumentsReader, type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type CommandReading,
@@ -63,16 +61,13 @@ export type {
   ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, CommandRecorder, DelegatingCall, FileReplacement, FileState,
   FileUndo, NewChange, RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,
 } from './ports/changes.ts'
+export type { Approver, ClientCall, ClientCommand, ClientRun, Clock, Interactor } from './ports/embedder.ts'
+export type { MachineStage, StateMachine, ToolDefinition, ToolListing, WorkspaceClient } from './ports/embedder.ts'
+export { mayLoad, TRUST_DECISIONS, type AgentDescriptor, type ConnectedExtension } from './ports/loader.ts'
 export type {
-  Approver, ClientCall, ClientCommand, ClientRun, Clock, Interactor, MachineStage, StateMachine, ToolDefinition,
-  ToolListing, WorkspaceClient,
-} from './ports/embedder.ts'
-export {
-  mayLoad, TRUST_DECISIONS, type AgentDescriptor, type ConnectedExtension, type ConnectedServer, type ExtensionCode,
-  type ExtensionDescriptor, type ExtensionDigests, type ExtensionSigner, type IntegrityStatus, type LayerConfig,
-  type Loader, type LoadReport, type LoadRequest, type ResolvedConfig, type SkillDescriptor, type TrustRootReport,
-  type ProjectDecision, type ProjectStanding, type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord,
-  type TrustReport, type TrustStanding, type TrustStatus, type WatchRequest,
+  ConnectedServer, ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, IntegrityStatus, LayerConfig,
+  Loader, LoadReport, LoadRequest, ResolvedConfig, SkillDescriptor, TrustRootReport, ProjectDecision, ProjectStanding,
+  ProjectTrust, TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding, TrustStatus, WatchRequest,
 } from './ports/loader.ts'
 export { mayReach, NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
 export {
@@ -86,9 +81,8 @@ export { CODE_ITEMS, type CodeDiagnostic, type CodeLocation, type CodeSymbol } f
 export type { LanguageServers, SourceFile, TextPosition } from './ports/language-servers.ts'
 export type { CallUse, DeniedPaths, IgnoredFiles, UseRules, UseVerdict } from './ports/use-rules.ts'
 export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart } from './ports/server-jail.ts'
-export { auditRecord, STORE_COLLECTIONS } from './ports/store.ts'
-export type { AdoptedRecords, AuditChain, AuditEntry, AuditForm, AuditGroup, AuditRow, AuditSpan } from './ports/store.ts'
-export type { Store, StoreCollection, StoredRecord } from './ports/store.ts'
+export { auditRecord, STORE_COLLECTIONS, type AdoptedRecords, type AuditChain, type AuditEntry } from './ports/store.ts'
+export type { AuditForm, AuditGroup, AuditRow, AuditSpan, Store, StoreCollection, StoredRecord } from './ports/store.ts'
 export { readListedCall } from './ports/work.ts'
 export type {
   BegunEffect, CallEntry, CallStart, CallTerms, Freeze, FreezeReport, HostDescription, HostInfo, HostState, JoinedHost,

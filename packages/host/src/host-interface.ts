@@ -1,7 +1,7 @@
 import type {
-  AgentDescriptor, AgentInput, AgentManifest, ArgumentsReader, BulkheadError, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Freeze,
-  FreezeReport, Interactor, JoinedHost, Layer,
-  LifecycleState, Placement, Store, ToolDefinition, ToolListing,
+  AgentDescriptor, AgentInput, AgentManifest, ArgumentsReader, BulkheadError, Clock, Diagnostic, EventListener,
+  EventType, ExtensionDescriptor, Freeze, FreezeReport, Interactor, JoinedHost, Layer, LifecycleState, Placement, Store,
+  ToolDefinition, ToolListing,
 } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { HOOKS_FORM } from './calls/hooks.ts'
@@ -20,6 +20,7 @@ import type { Owner } from './records/owner.ts'
 import type { LoopLag } from './records/loop-lag.ts'
 import type { ToolMetrics } from './records/metrics.ts'
 import type { Sidecar } from './records/timeouts.ts'
+import type { CloseReport } from './sessions/closing.ts'
 import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
 import type { ResumeOptions } from './sessions/resumption.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
@@ -187,11 +188,6 @@ export interface FreezeOrder {
   readonly cancel?: boolean
 }
 
-export interface CloseReport extends StopReport {
-  /** Calls that had to be cancelled. */
-  readonly cancelledCalls: number
-}
-
 export interface SwitchReport {
   /** Sessions that stay in the folder that was left. */
   readonly sessionsLeft: number
@@ -222,7 +218,15 @@ export interface ExtensionStatus {
   readonly restMs?: number
 }
 
-export function statusOf(extension: Extension, view: RegistryView, isLeaving: boolean): ExtensionStatus {
+/** Of those that are registered, and of those that are leaving. */
+export const statusesOf = (
+  view: RegistryView, extensions: readonly Extension[], leaving: readonly Extension[],
+): readonly ExtensionStatus[] => [
+  ...extensions.map((extension) => statusOf(extension, view, false)),
+  ...leaving.map((extension) => statusOf(extension, view, true)),
+]
+
+function statusOf(extension: Extension, view: RegistryView, isLeaving: boolean): ExtensionStatus {
   const { descriptor: { id, version, layer, location, manifest }, generation, state, fault, restMs } = extension
   const availability = isLeaving ? 'leaving' : view.serves(extension) ? 'offered' : 'hidden'
   return {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import {
-  BulkheadError, requireOptions, type AgentDescriptor, type AgentManifest, type ArgumentsReader, type Diagnostic, type EventListener, type EventType,
-  type ExtensionDescriptor, type Freeze, type FreezeReport, type JoinedHost, type Layer, type ToolDefinition, type ToolListing,
+  BulkheadError, requireOptions, type AgentDescriptor, type AgentManifest, type ArgumentsReader, type Diagnostic,
+  type EventListener, type EventType, type ExtensionDescriptor, type Freeze, type FreezeReport, type JoinedHost,
+  type Layer, type ToolDefinition, type ToolListing,
 } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
@@ -10,14 +11,14 @@ import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './pol
 import { openAudit, type AuditTrail } from './records/audit-trail.ts'
 import { EventBus, requireSubscription } from './records/events.ts'
 import {
-  HOST_FORM, statusOf, type CloseReport, type ExtensionStatus, type FreezeOrder, type Host, type HostOptions, type SwitchReport,
+  HOST_FORM, statusesOf, type ExtensionStatus, type FreezeOrder, type Host, type HostOptions, type SwitchReport,
 } from './host-interface.ts'
 import { LoopLagMonitor, type LoopLag } from './records/loop-lag.ts'
 import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
 import { BUDGET_FORM, Workflows, type BudgetLimits } from './model/budget.ts'
 import { readAgents } from './sessions/agents.ts'
-import { closeAll } from './sessions/closing.ts'
+import { closeAll, type CloseReport } from './sessions/closing.ts'
 import type { ResumeOptions } from './sessions/resumption.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
 import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
@@ -109,12 +110,7 @@ class ToolHost implements Host {
   }
 
   extensions(): readonly ExtensionStatus[] {
-    const { retirement: { leaving } } = this.#workspace
-    const { view } = this.#registry
-    return [
-      ...this.#registry.extensions().map((extension) => statusOf(extension, view, false)),
-      ...leaving.map((extension) => statusOf(extension, view, true)),
-    ]
+    return statusesOf(this.#registry.view, this.#registry.extensions(), this.#workspace.retirement.leaving)
   }
 
   on(listener: EventListener, types?: readonly EventType[]): () => void {

@@ -22,6 +22,7 @@ const FLOORS: Readonly<Record<string, Floors>> = {
   ],
   'packages/host': ['sessions', 'calls', 'policy', 'extensions', 'records', 'model'],
   'packages/store': ['*', 'sqlite', 'records'],
+  'packages/store-postgres': ['*', ['records', 'work'], 'schema.ts', 'connection'],
   'packages/tools-bundled': ['*', TOOLS, 'model'],
   'packages/broker': ['*', 'shell', 'net', ['fs', 'secrets', 'walls'], ['hosts', 'process'], 'model'],
   'packages/sandbox': ['*', ['session', 'worker'], ['extension', 'pool'], ['jail', 'process'], ['os', 'wire']],
@@ -56,7 +57,7 @@ const INNER_FLOORS: Readonly<Record<string, Floors>> = {
   'packages/bulkhead/src/cli': ['main.ts', ['calls', 'packages', 'policy', 'publish', 'servers', 'system'], '*'],
   'packages/bulkhead/src/facade': ['*', ['bundling', 'terminal'], 'folders.ts'],
   'packages/sandbox/src/worker/shims': ['*', 'crypto', 'host.ts'],
-  'packages/store/src/sqlite': ['try-store.ts', 'open-sqlite-store.ts', 'sqlite-store.ts', 'audit', '*'],
+  'packages/store/src/sqlite': ['try-store.ts', 'open-sqlite-store.ts', 'sqlite-store.ts', ['audit', 'work'], '*'],
 }
 
 /** Sources outside of `src`. */

@@ -1,7 +1,12 @@
 import type { BulkheadError, Clock } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
-import type { CloseReport } from '../host-interface.ts'
+import type { StopReport } from '../extensions/reload/retirement.ts'
 import type { Workspace } from './workspace.ts'
+
+export interface CloseReport extends StopReport {
+  /** Calls that had to be cancelled. */
+  readonly cancelledCalls: number
+}
 
 /** Releases every session, and stops everything. Running calls get some time, and are cancelled then. Never rejects. */
 export async function closeAll(

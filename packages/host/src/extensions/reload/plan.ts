@@ -2,6 +2,7 @@ import {
   BulkheadError, type Diagnostic, type ExtensionDescriptor, type LoadReport, type Manifest,
 } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import { meantNames } from '@bulkhead/kit/text'
 import type { Settings } from '../../model/settings.ts'
 import type { Extension } from '../lifecycle/extension.ts'
 import { fingerprintOf, type Candidate } from '../registry/candidate.ts'
@@ -126,3 +127,10 @@ const neverReloaded = (id: string) => new BulkheadError(
   `The extension "${id}" has changed and is never reloaded. The old version runs until the host restarts.`,
   { data: { extension: id } },
 )
+
+/** What was asked for by this id is neither loaded nor in the report. */
+export function notFound(id: string, { extensions }: LoadReport): BulkheadError {
+  const names = extensions.filter(({ layer }) => layer !== 'bundled').map((extension) => extension.id)
+  const message = `No extension "${id}" is loaded, and none was found.${meantNames(id, new Set(names))}`
+  return new BulkheadError('ExtensionNotFound', message, { data: { extension: id } })
+}

@@ -1,7 +1,6 @@
 import {
   BulkheadError, layerRank, type Clock, type Diagnostic, type ExtensionDescriptor, type LoadReport,
 } from '@bulkhead/contract'
-import { meantNames } from '@bulkhead/kit/text'
 import { registrationDiagnostic, type Candidate } from '../registry/candidate.ts'
 import type { EventBus } from '../../records/events.ts'
 import type { Extension } from '../lifecycle/extension.ts'
@@ -13,7 +12,7 @@ import { Attempt, errorOf, prove, type SmokeCheck } from './trial.ts'
 import {
   ChangeWatch, TrustDecisions, type ReloadChange, type ReloadReport, type ReloadRequest, type ReportSource,
 } from './report.ts'
-import { descriptorOf, differences, keyOf, wayBeside, wayOf, type Change } from './plan.ts'
+import { descriptorOf, differences, keyOf, notFound, wayBeside, wayOf, type Change } from './plan.ts'
 import type { Retirement } from './retirement.ts'
 
 export interface ReloaderSources {
@@ -292,9 +291,3 @@ export class Reloader {
 }
 
 const replaced = () => new BulkheadError('ToolCancelled', 'The extension was replaced or unloaded.')
-
-function notFound(id: string, { extensions }: LoadReport): BulkheadError {
-  const names = extensions.filter(({ layer }) => layer !== 'bundled').map((extension) => extension.id)
-  const message = `No extension "${id}" is loaded, and none was found.${meantNames(id, new Set(names))}`
-  return new BulkheadError('ExtensionNotFound', message, { data: { extension: id } })
-}
