@@ -27,7 +27,8 @@ function passwordIn(path: string, { host, port, database, user }: StoreUrl): str
   const wanted = [host, String(port), database, user]
   for (const line of text.split(/\r?\n/)) {
     if (line.startsWith('#')) continue
-    const fields = [...line.matchAll(/((?:\\.|[^:\\])*)(?::|$)/g)].map(([, field = '']) => field.replace(/\\(.)/g, '$1'))
+    const fields = [...line.matchAll(/(?:^|:)((?:\\.|[^:\\])*)/g)]
+      .map(([, field = '']) => field.replace(/\\(.)/g, '$1'))
     const password = fields[wanted.length]
     const matches = wanted.every((value, index) => fields[index] === '*' || fields[index] === value)
     if (matches && password !== undefined && password !== '') return password
