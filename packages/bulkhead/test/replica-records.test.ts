@@ -13,5 +13,6 @@ it('forgets clients of ended replicas after 30 days, and no others', async () =>
   await store.write('client', 'recent', { client: 'c', owner: 'gone', at: Date.now() - 29 * DAY_MS })
   const records = replicaRecords(store, { id: 'me', isGone: (id) => id === 'gone' })
   await records.update('mine', () => ({ client: 'c', owner: 'me', at: Date.now() }))
-  await expect.poll(async () => (await store.list('client')).map(({ key }) => key)).toEqual(['mine', 'recent', 'served'])
+  await expect.poll(async () => (await store.list('client')).map(({ key }) => key))
+    .toEqual(['mine', 'recent', 'served'])
 })

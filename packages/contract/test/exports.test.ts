@@ -33,8 +33,8 @@ describe('the exports', () => {
       'mayChange', 'mayChangeDisk', 'mayLoad', 'mayReach', 'missingDependencyFault', 'mustBeNamed', 'namedTwice',
       'namesSensitiveFiles',
       'narrowPower', 'nextState', 'obstacleOf', 'orderDependencies', 'possibleRules', 'powerItems', 'powerPhrases',
-      'protectionReason', 'readListedCall', 'requireOptions', 'rulesFor', 'setAside', 'unknownSettings', 'usesHome', 'withCommonConfig',
-      'withHome', 'withHomeVariable',
+      'protectionReason', 'readListedCall', 'requireOptions', 'rulesFor', 'setAside', 'unknownSettings', 'usesHome',
+      'withCommonConfig', 'withHome', 'withHomeVariable',
     ])
   })
 

@@ -11,7 +11,7 @@ test('exports the documented names', () => {
     'findKeyFault', 'findOwnershipFault', 'fixturesIn', 'inspectPackage', 'isSourceFolder', 'lastPublished',
     'loadInstalled', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
     'readNpmConfig', 'refreshTrustRoot', 'requireIdentity', 'reviewNpmrc', 'schemaThread', 'settingOrigins', 'sign',
-    'signPackage', 'signTarball', 'signerInWords', 'skillFoldersOf', 'verifyNpmAttestations',
+    'signPackage', 'signTarball', 'signerInWords', 'skillFoldersOf', 'userConfig', 'verifyNpmAttestations',
   ])
   expect(Object.keys(compare)).toEqual(['compareVersions'])
 })

@@ -54,6 +54,8 @@ describe('the tables', needs('PostgreSQL'), () => {
     const { password, port } = await sharedPostgres()
     await asOwner("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
     await expect(openPostgresStore({ url: `postgres://postgres:${password}@127.0.0.1:${port}/latin` }))
-      .rejects.toMatchObject({ data: { reason: 'server' }, message: expect.stringMatching(/encoding LATIN1/) as unknown })
+      .rejects.toMatchObject({
+        data: { reason: 'server' }, message: expect.stringMatching(/encoding LATIN1/) as unknown,
+      })
   })
 })

@@ -116,9 +116,9 @@ it('the next command says how interrupted calls have ended, and which tool finds
   const run = () => inside(['call', 'was_paid', '--home', 'home'], folder)
   const { code, stdout, stderr } = await run()
   expect([code, stdout]).toEqual([0, 'yes\n'])
-  expect(stderr).toMatch(/^Warning: OutcomeUnknown, a call of \S+: The call of "pay" .* It had begun: "writes paid.txt"/m)
+  expect(stderr).toMatch(/^Warning: OutcomeUnknown, a call of \S+: The call of "pay" .* had begun: "writes paid.txt"/m)
   expect(stderr).toMatch(/^Find out with: bulkhead call was_paid$/m)
-  expect(stderr).toMatch(/^Warning: CallInterrupted, a call of \S+: The call of "waits" .* It is safe to call again\.$/m)
+  expect(stderr).toMatch(/^Warning: CallInterrupted, a call of \S+: The call of "waits" .* is safe to call again\.$/m)
   expect((await run()).stderr).not.toContain('a call of')
 })
 

@@ -99,7 +99,7 @@ it('a host that lost its seat starts nothing, and joins again', async () => {
   expect(host.ran('inner')).toBe(1)
 })
 
-it('ps lists the hosts with their sessions and calls, and the calls of a killed host are settled by another', async () => {
+it('ps lists hosts with their sessions and calls, and another host settles the calls of a killed one', async () => {
   const [a, b] = await both()
   a.begin('waits')
   await a.line(({ ran }) => ran === 'waits')

@@ -21,7 +21,9 @@ const json = async (args: readonly string[], env = {}) =>
 async function work(store: string | Awaited<ReturnType<typeof openSqliteStore>>, name = 'a.txt'): Promise<void> {
   mkdirSync(home(), { recursive: true })
   const config = { approvals: { project: true }, audit: { enabled: true } }
-  const host = await createHost({ workspace: folder, home: home(), cache: CACHE, store, trust: 'declined', env: {}, config })
+  const host = await createHost({
+    workspace: folder, home: home(), cache: CACHE, store, trust: 'declined', env: {}, config,
+  })
   const session = await host.openSession({ approver: { approve: async () => ({ decision: 'project', by: 'Ada' }) } })
   const outcome = await session.call({ id: name, name: 'write', arguments: { path: name, content: 'x' } })
   expect(outcome).toMatchObject({ type: 'output' })
@@ -33,7 +35,8 @@ describe('bulkhead store', needs('PostgreSQL'), () => {
     const { password } = await sharedPostgres()
     const url = await newUrl()
     expect(await json(['store', 'status'], { BULKHEAD_STORE: url })).toMatchObject({
-      kind: 'postgres', tables: 0, state: 'needs: bulkhead store migrate', store: expect.not.stringContaining(password) as unknown,
+      kind: 'postgres', tables: 0, state: 'needs: bulkhead store migrate',
+      store: expect.not.stringContaining(password) as unknown,
     })
     expect(await json(['store', 'migrate'], { BULKHEAD_STORE: url })).toEqual({ from: 0, to: 1 })
     mkdirSync(home(), { recursive: true })
@@ -42,7 +45,8 @@ describe('bulkhead store', needs('PostgreSQL'), () => {
     writeFileSync(join(home(), 'config.json'), JSON.stringify({ store: { url: kept } }))
     expect(await json(['store', 'status'])).toMatchObject({ kind: 'postgres', state: 'ready', tables: 1 })
     const { stdout } = await inside(['doctor'], folder)
-    expect(stdout).toMatch(/store +postgres:\/\/postgres@127\.0\.0\.1:\d+\/postgres\S* answers; PostgreSQL \d+.*version 1/)
+    expect(stdout)
+      .toMatch(/store +postgres:\/\/postgres@127\.0\.0\.1:\d+\/postgres\S* answers; PostgreSQL \d+.*version 1/)
     expect(existsSync(join(home(), 'bulkhead.db'))).toBe(false)
   })
 
@@ -54,7 +58,8 @@ describe('bulkhead store', needs('PostgreSQL'), () => {
       `postgres://postgres:Tr0ub4dor@127.0.0.1:${port}/postgres?sslmode=require`,
     ]
     const unreachable = { BULKHEAD_STORE: 'postgres://postgres:Tr0ub4dor@127.0.0.1:1/x' }
-    expect((await inside(['doctor'], folder, unreachable)).stdout).toMatch(/postgres@127\.0\.0\.1:1\/x cannot be reached/)
+    expect((await inside(['doctor'], folder, unreachable)).stdout)
+      .toMatch(/postgres@127\.0\.0\.1:1\/x cannot be reached/)
     for (const url of urls) {
       for (const command of [['store', 'status'], ['doctor'], ['audit', 'verify'], ['ps', '--json']]) {
         const { code, stdout, stderr } = await inside(command, folder, { BULKHEAD_STORE: url })
@@ -119,7 +124,8 @@ describe('hosts that share a server', needs('PostgreSQL'), () => {
     const store = await newUrl()
     await work(store)
     const host = await createHost({
-      workspace: folder, home: home(), cache: CACHE, store, trust: 'declined', env: {}, config: { approvals: { project: true } },
+      workspace: folder, home: home(), cache: CACHE, store, trust: 'declined', env: {},
+      config: { approvals: { project: true } },
     })
     const asked: string[] = []
     const session = await host.openSession({

@@ -45,7 +45,8 @@ export const FAULTY_HOSTS: Readonly<Record<string, FaultyStore>> = {
   'shares the id of a host': {
     breaks: ['store-join-once'],
     wrap: works((own) => ({
-      join: (info, listener) => own.join(info, listener).catch(() => own.join({ ...info, id: `${info.id} 2` }, listener)),
+      join: (info, listener) =>
+        own.join(info, listener).catch(() => own.join({ ...info, id: `${info.id} 2` }, listener)),
     })),
   },
   'hides nothing': { breaks: ['store-shown'], wrap: seats(() => ({ hide: () => undefined })) },

@@ -39,7 +39,9 @@ test('explain says that a host is frozen, and who froze it', async () => {
   await world.host.freeze(FROZEN)
   expect(await session.explain(call())).toMatchObject({
     decision: 'deny', code: 'HostFrozen', remedies: [expect.stringContaining('bulkhead thaw')],
-    chain: expect.arrayContaining([expect.objectContaining({ stage: 'freeze', action: 'deny', source: 'freeze by Ada' })]),
+    chain: expect.arrayContaining([
+      expect.objectContaining({ stage: 'freeze', action: 'deny', source: 'freeze by Ada' }),
+    ]),
   })
 })
 
@@ -63,8 +65,8 @@ test('a further attempt, a nested call and a call that waited for a person pass 
         execute: async (_, { services, callId, signal }) => {
           runs.push('outer')
           await world.host.freeze(FROZEN)
-          return (await services.callTool!(callId, 'inner', {}, signal) as { readonly error?: { readonly code: string } })
-            .error?.code
+          const outcome = await services.callTool!(callId, 'inner', {}, signal)
+          return (outcome as { readonly error?: { readonly code: string } }).error?.code
         },
       },
       inner: { gated: false, execute: () => runs.push('inner') },

@@ -119,7 +119,9 @@ export const crossedGuard = (crossings: Crossings): Guard => ({
 export const crossedWatchdog = (name: string, watchdog: CallCheck, crossings: Crossings): CallCheck =>
   crossings.port(name, async (call, signal) => watchdog(call, signal))
 
-export const crossedSidecar = (sidecar: Required<Pick<Sidecar, 'save' | 'discard'>>, crossings: Crossings): Sidecar => ({
+export const crossedSidecar = (
+  sidecar: Required<Pick<Sidecar, 'save' | 'discard'>>, crossings: Crossings,
+): Sidecar => ({
   save: crossings.port('sidecar.save', (sessionId, callId, text) => sidecar.save(sessionId, callId, text)),
   discard: crossings.port('sidecar.discard', (sessionId) => sidecar.discard(sessionId)),
 })

@@ -16,7 +16,9 @@ it('reads a URL with the words of libpq', () => {
 })
 
 it('fills gaps from the variables of libpq', () => {
-  const env = { PGHOST: 'db.test', PGPORT: '6000', PGUSER: 'me', PGPASSWORD: 'x', PGSSLMODE: 'require', PGPASSFILE: '/p' }
+  const env = {
+    PGHOST: 'db.test', PGPORT: '6000', PGUSER: 'me', PGPASSWORD: 'x', PGSSLMODE: 'require', PGPASSFILE: '/p',
+  }
   expect(read('postgres://', env)).toMatchObject({
     host: 'db.test', port: 6000, user: 'me', password: 'x', database: 'me', sslmode: 'require', passfile: '/p',
   })

@@ -31,7 +31,10 @@ export async function sqliteLands(): Promise<Lands> {
   const lives = own.map(() => new Life())
   return {
     calm: calm!, canOutlive: false,
-    hosts: own.map((store, index): Land => ({ store, pid: () => lives[index]!.pid(), judge: () => lives[index]!.end() })),
+    hosts: own.map((store, index): Land => {
+      const life = lives[index]!
+      return { store, pid: () => life.pid(), judge: () => life.end() }
+    }),
     async close() {
       await Promise.all(lives.map((life) => life.end()))
       for (const store of stores) await store.close()

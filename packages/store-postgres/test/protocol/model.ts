@@ -1,5 +1,6 @@
 import {
-  BulkheadError, type CallEntry, type HostInfo, type ListedCall, type OpenCall, type Seat, type SeatListener, type Store,
+  BulkheadError, type CallEntry, type HostInfo, type ListedCall, type OpenCall, type Seat, type SeatListener,
+  type Store,
 } from '@bulkhead/contract'
 
 /** One host as a store knows it. A test can do to it what happens to hosts. */
@@ -63,11 +64,12 @@ export const PICKS = 6
 
 /** What a step may do. `host` and `pick` choose among what is there. */
 const WEIGHTS = {
-  open: 6, 'open approved': 4, start: 12, note: 6, end: 2, freeze: 3, thaw: 4, approve: 3, revoke: 2, redeem: 2, judge: 1,
-  'take over': 2, join: 2, 'hold requests': 1, 'hold answers': 1, release: 3, cut: 1,
+  open: 6, 'open approved': 4, start: 12, note: 6, end: 2, freeze: 3, thaw: 4, approve: 3, revoke: 2, redeem: 2,
+  judge: 1, 'take over': 2, join: 2, 'hold requests': 1, 'hold answers': 1, release: 3, cut: 1,
 }
 export type Act = keyof typeof WEIGHTS
-export const STEPS: readonly Act[] = (Object.keys(WEIGHTS) as Act[]).flatMap((act) => Array<Act>(WEIGHTS[act]).fill(act))
+export const STEPS: readonly Act[] = (Object.keys(WEIGHTS) as Act[])
+  .flatMap((act) => Array<Act>(WEIGHTS[act]).fill(act))
 
 export interface Step {
   readonly does: Act
@@ -86,8 +88,8 @@ export const infoOf = (id: string, pid: number): HostInfo =>
   ({ id, pid, machine: 'm', version: '1', workspace: '/a', rules: 'r' })
 
 export const joinHost = async (land: Land, id: string): Promise<ModelHost> => ({
-  id, land, seat: await land.store.work!.join(infoOf(id, land.pid()), SILENT), calls: [], isHeld: false, isJudged: false,
-  isOver: false, isDiscarded: false,
+  id, land, seat: await land.store.work!.join(infoOf(id, land.pid()), SILENT), calls: [],
+  isHeld: false, isJudged: false, isOver: false, isDiscarded: false,
 })
 
 export function openCall(host: ModelHost, id: string, revision: number | undefined): ModelCall {
@@ -95,6 +97,11 @@ export function openCall(host: ModelHost, id: string, revision: number | undefin
   const call = { id, host, entry, revision, isPending: false, isStarted: false, isOver: false, effects: 0 }
   host.calls.push(call)
   return call
+}
+
+export function endCall(call: ModelCall): void {
+  call.isOver = true
+  call.entry.end()
 }
 
 type Fault = (what: string) => void

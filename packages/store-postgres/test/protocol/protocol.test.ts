@@ -6,8 +6,9 @@ import { memoryLands, postgresLands, sqliteLands } from './lands.ts'
 import { PICKS, STEPS, type Lands, type Step } from './model.ts'
 import { World } from './world.ts'
 
-const step: fc.Arbitrary<Step> =
-  fc.record({ does: fc.constantFrom(...STEPS), host: fc.nat({ max: 2 }), pick: fc.nat({ max: PICKS - 1 }), isQuick: fc.boolean() })
+const step: fc.Arbitrary<Step> = fc.record({
+  does: fc.constantFrom(...STEPS), host: fc.nat({ max: 2 }), pick: fc.nat({ max: PICKS - 1 }), isQuick: fc.boolean(),
+})
 
 /** For however long: a run that fails prints its seed, and the fewest steps that fail. */
 async function holds(open: () => Promise<Lands>, numRuns: number): Promise<void> {

@@ -1,6 +1,7 @@
 import { BulkheadError, type Seat, type Store, type Work } from '@bulkhead/contract'
 import {
-  claimTicket, infoOf, joinHost, judgeLast, judgeSettled, openCall, PICKS, SILENT, type Act, type Land, type Lands, type ModelCall, type ModelHost, type Step,
+  claimTicket, endCall, infoOf, joinHost, judgeLast, judgeSettled, openCall, PICKS, SILENT, type Act, type Land,
+  type Lands, type ModelCall, type ModelHost, type Step,
 } from './model.ts'
 
 const HELD_MS = 4
@@ -79,15 +80,13 @@ export class World {
       case 'start': return this.#with(pick, (call) => !call.isStarted && !call.isPending, (call) => this.#start(call))
       case 'note': return this.#with(pick, (call) => call.isStarted && !call.isPending, (call) => this.#note(call))
       // Also one whose start is under way: it was cancelled.
-      case 'end': return this.#with(pick, () => true, (call) => {
-        call.isOver = true
-        call.entry.end()
-      })
+      case 'end': return this.#with(pick, () => true, endCall)
       case 'freeze': return this.#freeze(store.work!)
       case 'thaw': return this.#thaw(store.work!)
       case 'approve': return this.#approve(store)
       case 'revoke': return this.#revoke(store)
-      case 'redeem': return this.#with(pick, (call) => !call.isStarted && !call.isPending, (call) => this.#redeem(call, pick))
+      case 'redeem':
+        return this.#with(pick, (call) => !call.isStarted && !call.isPending, (call) => this.#redeem(call, pick))
       case 'judge': return this.#judge(host)
       case 'take over': return this.#takeOver(pick)
       default:
@@ -271,10 +270,7 @@ export class World {
     const lastId = `${this.#name}-last`
     const last = await this.#calm.work!.join(infoOf(lastId, process.pid), SILENT)
     for (const host of this.#hosts) {
-      if (!host.isJudged) for (const call of host.calls) {
-        call.entry.end()
-        call.isOver = true
-      }
+      if (!host.isJudged) host.calls.forEach(endCall)
       await host.seat.settled()
       if (!host.isJudged) await host.seat.leave()
     }
@@ -286,7 +282,9 @@ export class World {
     }
     for (const { id, state, calls } of await this.#calm.work!.hosts()) {
       if (!id.startsWith(this.#name) || id === lastId) continue
-      if (calls.length > 0 || state !== 'gone') this.#faults.push(`${id} left ${calls.map(({ callId }) => callId).join()}`)
+      if (calls.length > 0 || state !== 'gone') {
+        this.#faults.push(`${id} left ${calls.map(({ callId }) => callId).join()}`)
+      }
       await last.takeOver(id)
       await last.discard(id)
     }

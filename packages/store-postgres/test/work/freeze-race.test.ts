@@ -26,7 +26,8 @@ describe('a freeze that is under way', needs('PostgreSQL'), () => {
       seat.open({ terms: TERMS, callId }).start({ at: 1, revision: undefined, isInline: false }))
     const started = Promise.race(starts)
     const waiting = async () => {
-      const { rows } = await watcher.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%gate FOR SHARE%'")
+      const { rows } = await watcher.query(`SELECT 1 FROM pg_stat_activity
+        WHERE wait_event_type = 'Lock' AND query LIKE '%gate FOR SHARE%'`)
       return rows.length
     }
     await expect.poll(() => Promise.race([waiting(), started])).toBeGreaterThan(0)
@@ -47,7 +48,8 @@ describe('a freeze that is under way', needs('PostgreSQL'), () => {
     await admin.query(`SELECT FROM ${schema}.gate FOR SHARE`)
     let isFrozen = false
     const freezing = store.work!.freeze({ by: 'Ada' }).then(() => { isFrozen = true })
-    const waits = async () => (await admin.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")).rows.length
+    const waits = async () =>
+      (await admin.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")).rows.length
     await expect.poll(waits).toBeGreaterThan(0)
     expect(isFrozen).toBe(false)
     await admin.query('COMMIT')

@@ -57,7 +57,8 @@ describe('migrations', () => {
     await first.close()
     const database = new DatabaseSync(folder.file)
     database.exec(`DROP TRIGGER approval_added; DROP TRIGGER approval_changed; DROP TRIGGER approval_removed;
-      DROP TABLE approval_revision; DROP TABLE audit_start; DROP TABLE gate; DROP TABLE host; DROP TABLE shown; PRAGMA user_version = 1`)
+      DROP TABLE approval_revision; DROP TABLE audit_start; DROP TABLE gate; DROP TABLE host; DROP TABLE shown;
+      PRAGMA user_version = 1`)
     database.close()
     const again = await folder.open()
     expect(await again.read('approval', 'a')).toBe(1)

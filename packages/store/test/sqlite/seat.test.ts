@@ -131,7 +131,9 @@ it('a store of the released version is migrated, with its approvals and its open
   expect(await opened.read('approval', 'a')).toEqual({ ended: null })
   expect(await opened.work!.revision()).toBe(1)
   const seat = await join(opened.work!, 'next')
-  vi.spyOn(process, 'kill').mockImplementation(() => { throw Object.assign(new Error('no such process'), { code: 'ESRCH' }) })
+  vi.spyOn(process, 'kill').mockImplementation(() => {
+    throw Object.assign(new Error('no such process'), { code: 'ESRCH' })
+  })
   expect(await seat.takeOver('1-0-gone')).toMatchObject([{ callId: 'c', tool: 't', startedAt: 5 }])
   await seat.discard('1-0-gone')
   expect((await opened.work!.hosts()).map(({ id }) => id)).toEqual(['next'])

@@ -19,7 +19,9 @@ const CALL = { id: 's1', name: 'send', arguments: { to: 'ada' } }
 const PAUSES: SessionOptions = { pause: true, mode: 'ask' }
 
 const questionIn = (outcome: Outcome) =>
-  ((outcome as ErrorOutcome).error.data as unknown as { question: { kind: string; approval: ApprovalRequest } }).question
+  ((outcome as ErrorOutcome).error.data as unknown as {
+    readonly question: { readonly kind: string; readonly approval: ApprovalRequest }
+  }).question
 
 describe('an approval that no one answers', () => {
   test('ends the call until it is answered, also in another host', async () => {
@@ -31,7 +33,8 @@ describe('an approval that no one answers', () => {
     expect(await first.world.host.pausedCalls()).toMatchObject([{ id, call: CALL, question: { kind: 'Approve' } }])
     await first.world.host.close()
     const { world, session } = await opened(store, GATED, PAUSES)
-    expect(await session.resume(id, { decision: 'once' })).toMatchObject({ data: 'to ada', metadata: { call_id: 's1' } })
+    expect(await session.resume(id, { decision: 'once' }))
+      .toMatchObject({ data: 'to ada', metadata: { call_id: 's1' } })
     expect(await world.host.pausedCalls()).toEqual([])
     expect(session.approvals()).toEqual([])
     // It was for one call.
