@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import * as audit from '../src/audit/index.ts'
 import * as author from '../src/author/index.ts'
 import * as dialects from '../src/dialects/index.ts'
 import * as contract from '../src/index.ts'
@@ -50,6 +51,12 @@ describe('the exports', () => {
       'connectedManifestSchema', 'contractCompatible', 'coreSatisfies', 'firstFault', 'fixturesSchema', 'hostPattern',
       'lockFileSchema', 'machinePolicySchema', 'manifestSchema', 'placeIssues', 'pointerOf', 'requirementSet',
       'ruleSchema',
+    ])
+  })
+
+  it('are pinned for @bulkhead/contract/audit', () => {
+    expect(Object.keys(audit).toSorted()).toEqual([
+      'callKey', 'callKeyOf', 'callRowOf', 'eventRowOf', 'placed', 'readRows', 'readStory', 'storyOf', 'wordsOf',
     ])
   })
 

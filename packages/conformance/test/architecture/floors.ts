@@ -15,7 +15,7 @@ const TOOLS = readdirSync(join(import.meta.dirname, '../../../tools-bundled/src'
  */
 const FLOORS: Readonly<Record<string, Floors>> = {
   'packages/kit': ['schema', '*'],
-  'packages/contract': ['dialects', 'ports', 'author', 'policy', 'validation', 'model'],
+  'packages/contract': ['audit', 'dialects', 'ports', 'author', 'policy', 'validation', 'model'],
   'packages/loader': [
     'pack', 'install', 'load', ['prove', 'trust'], 'cache', 'describe', 'discover', 'config', ['lock', 'signature'],
     ['files', 'schema'], 'model',
