@@ -1,9 +1,12 @@
-import { BulkheadError, type ConfigFile, type Store } from '@bulkhead/contract'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { BulkheadError, CONFIG_FILE, type ConfigFile, type Store } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
-import { userConfig } from '@bulkhead/loader'
+import { isAbsent } from '@bulkhead/kit/folders'
+import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 import { createMemoryStore } from '@bulkhead/store'
-import { homeFolder, storeFile } from './folders.ts'
-import { type LayerFolders, loaderOptions } from './loader-options.ts'
+import { homeFolder, machinePolicyFile, storeFile } from './folders.ts'
+import type { LayerFolders } from './loader-options.ts'
 
 /** Names the store, above the configuration of the user. That of the machine is above it. */
 export const STORE_VARIABLE = 'BULKHEAD_STORE'
@@ -18,19 +21,46 @@ export type StoreChoice =
 type Folders = LayerFolders & { readonly config?: ConfigFile }
 
 /**
- * The store that a machine, a variable or a user has chosen. Throws ConfigInvalid if that cannot be read: records must not
- * go somewhere else.
+ * The store that a machine, a variable or a user has chosen. Rejects with ConfigInvalid if that cannot be read: records
+ * must not go somewhere else.
  */
-export function chosenStore(
+export async function chosenStore(
   home: string, env: Readonly<Record<string, string | undefined>>, folders: Folders = {},
-): StoreChoice {
+): Promise<StoreChoice> {
+  const { machine, store } = await writtenStore(home, folders)
+  const url = machine ?? (env[STORE_VARIABLE] || store?.url)
+  if (url === undefined) return { kind: 'file', file: storeFile(home) }
+  return { kind: 'postgres', url: requirePostgresUrl(url), retention: store?.retention ?? {} }
+}
+
+interface WrittenStore {
+  /** The URL of the machine's policy. */
+  readonly machine?: string | undefined
+  readonly store?: ConfigFile['store']
+}
+
+/** What files and the program say. Most say nothing, and commands that open no host need no loader to see that. */
+async function writtenStore(home: string, folders: Folders): Promise<WrittenStore> {
+  const files = [join(home, CONFIG_FILE), folders.machinePolicy ?? machinePolicyFile()]
+  if (folders.config?.store === undefined && !files.some(mayNameStore)) return {}
+  const [{ userConfig }, { loaderOptions }] = await Promise.all([
+    import('@bulkhead/loader'), import('./loader-options.ts'),
+  ])
   const { config: { merged, layers }, diagnostics } = userConfig(loaderOptions(home, folders, []), folders.config)
   const fault = diagnostics.find(({ severity, path }) => severity === 'error' && path.startsWith('/store'))
   if (fault) throw new BulkheadError('ConfigInvalid', `${fault.message} (${fault.location})`)
-  const machine = layers.find(({ layer }) => layer === 'machine')?.config.store?.url
-  const url = machine ?? (env[STORE_VARIABLE] || merged.store?.url)
-  if (url === undefined) return { kind: 'file', file: storeFile(home) }
-  return { kind: 'postgres', url: requirePostgresUrl(url), retention: merged.store?.retention ?? {} }
+  return { machine: layers.find(({ layer }) => layer === 'machine')?.config.store?.url, store: merged.store }
+}
+
+/** Also for a file that cannot be read: the loader says why. */
+function mayNameStore(file: string): boolean {
+  try {
+    if (isAbsent(file)) return false
+    const parsed = statSync(file).isFile() ? parseJson(readFileSync(file, 'utf8')) : undefined
+    return !parsed?.ok || !isJsonObject(parsed.value) || Object.hasOwn(parsed.value, 'store')
+  } catch {
+    return true
+  }
 }
 
 /** The options of a host that say where its records are. */
@@ -43,7 +73,7 @@ type StoreOptions = Folders & {
 /** The store of a program, or the server that it, the machine or the user names. Rejects like `openPostgres`. */
 export async function givenStore({ store, ...options }: StoreOptions): Promise<Store> {
   if (store !== undefined && typeof store !== 'string') return store
-  const chosen = chosenStore(homeFolder(options.home), options.env ?? process.env, options)
+  const chosen = await chosenStore(homeFolder(options.home), options.env ?? process.env, options)
   const retention = chosen.kind === 'postgres' ? chosen.retention : undefined
   const url = store ?? (chosen.kind === 'postgres' ? chosen.url : undefined)
   return url === undefined ? createMemoryStore() : openPostgres(url, retention)
