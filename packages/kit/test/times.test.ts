@@ -14,7 +14,8 @@ const read = (text: string, atEnd = false) => readTime(text, NOW, atEnd)?.toISOS
 
 describe('a time as people write it', () => {
   it.each([
-    ['9:00', '2026-11-19T08:00:00.000Z'], ['10:30:01', '2026-11-18T09:30:01.000Z'], ['23:00', '2026-11-18T22:00:00.000Z'],
+    ['9:00', '2026-11-19T08:00:00.000Z'], ['10:30:01', '2026-11-18T09:30:01.000Z'],
+    ['23:00', '2026-11-18T22:00:00.000Z'],
     ['today', '2026-11-18T23:00:00.000Z'], ['yesterday', '2026-11-17T23:00:00.000Z'],
     ['2026-11-18', '2026-11-17T23:00:00.000Z'], ['2026-11-18 09:00', '2026-11-18T08:00:00.000Z'],
     ['2026-11-18T09:00:30', '2026-11-18T08:00:30.000Z'], ['2026-11-18T09:00Z', '2026-11-18T09:00:00.000Z'],
@@ -29,7 +30,8 @@ describe('a time as people write it', () => {
 
   it('is the end of a day, if a range ends with it', () => {
     expect([read('yesterday', true), read('2026-11-18', true)]).toEqual(Array(2).fill('2026-11-18T22:59:59.999Z'))
-    expect(readTime('2026-10-25', NOW, true)!.getTime() - readTime('2026-10-25', NOW)!.getTime()).toBe(25 * 3_600_000 - 1)
+    const [start, end] = [readTime('2026-10-25', NOW)!, readTime('2026-10-25', NOW, true)!]
+    expect(end.getTime() - start.getTime()).toBe(25 * 3_600_000 - 1)
   })
 
   it('has every form that a message names', () => {

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { readStory } from '../../src/audit/index.ts'
 import { at, chainOf, decided, failed, other, succeeded } from './chain.ts'
 
-const opened = { type: 'SessionOpened', at: at(0), sessionId: 'aaaa-1', workspace: '/w', agent: 'helper', parentId: 'p' }
+const opened = {
+  type: 'SessionOpened', at: at(0), sessionId: 'aaaa-1', workspace: '/w', agent: 'helper', parentId: 'p',
+}
 const inCall = (type: string, seconds: number, more: object) =>
   ({ type, at: at(seconds), sessionId: 'aaaa-1', callId: 'c1', ...more })
 const story = [
@@ -13,7 +15,9 @@ const story = [
     subject: 'arguments', stage: 'guard', source: 'limits', reason: 'too many', before: 'b', after: 'a',
   }),
   decided('c1', 9, { args: { command: 'git c1' } }),
-  decided('c1', 10, { use: 'fs.read', decision: 'deny', approvalKey: '/etc/shadow', source: 'the rule "fs.read /etc/**"' }),
+  decided('c1', 10, {
+    use: 'fs.read', decision: 'deny', approvalKey: '/etc/shadow', source: 'the rule "fs.read /etc/**"',
+  }),
   decided('c2', 10, { parentCallId: 'c1' }), succeeded('c2', 11),
   inCall('KeyUsed', 11, { extensionId: 'bash', key: 'GH', host: 'api.github.com', method: 'GET', path: '/user' }),
   { ...succeeded('c1', 12), attempt: 2, resultChars: 40, began: ['writes a.txt'], link: 'l2' },

@@ -24,7 +24,8 @@ const of = (callId: string, seconds: number): JsonObject =>
   ({ at: at(seconds), sessionId: 'aaaa-1', callId, tool: 'bash', origin: ORIGIN })
 
 export const decided = (callId: string, seconds: number, more: JsonObject = {}): JsonObject => ({
-  type: 'ToolInvocationDecided', ...of(callId, seconds), decision: 'allow', stage: 'rules', source: 'the rule "bash git *"',
+  type: 'ToolInvocationDecided', ...of(callId, seconds), decision: 'allow', stage: 'rules',
+  source: 'the rule "bash git *"',
   reason: 'it is allowed', approvalKey: `git ${callId}`, argsSha256: 'f00', ...more,
 })
 export const succeeded = (callId: string, seconds: number, more: JsonObject = {}): JsonObject =>

@@ -45,7 +45,10 @@ describe('rows of the audit', () => {
 
   it('are the latest, however many records are between those of a call', async () => {
     const many = Array.from({ length: 1_300 }, (_, index) => other(index + 2))
-    const records = [decided('c0', 0), succeeded('c0', 1), decided('c1', 1), ...many, succeeded('c1', 1_400, { durationMs: 1_399_500 })]
+    const records = [
+      decided('c0', 0), succeeded('c0', 1), decided('c1', 1), ...many,
+      succeeded('c1', 1_400, { durationMs: 1_399_500 }),
+    ]
     expect(await calls(records)).toEqual(['c0 succeeded', 'c1 succeeded'])
     expect(await calls(records, {}, 1)).toEqual(['c1 succeeded'])
   })

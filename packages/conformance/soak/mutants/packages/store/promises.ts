@@ -39,8 +39,8 @@ export const STORE_PROMISES: readonly Mutant[] = [
   {
     what: 'No call runs without the database',
     file: 'packages/store/src/sqlite/sqlite-store.ts',
-    from: '      this.#identity.check()\n      this.#journals',
-    to: '      this.#journals',
+    from: '      this.#identity.check()\n      const now',
+    to: '      const now',
     test: 'packages/store/test/sqlite/file-identity.test.ts',
   },
   {
@@ -221,7 +221,7 @@ export const STORE_PROMISES: readonly Mutant[] = [
   {
     what: 'LEASE_MS: a host that cannot write its heartbeat starts nothing',
     file: 'packages/store/src/sqlite/work/seat.ts',
-    from: 'performance.now() - this.#beatAt > LEASE_MS',
+    from: 'now - this.#beatAt > LEASE_MS',
     to: 'false',
     test: 'packages/store/test/sqlite/seat.test.ts',
   },
