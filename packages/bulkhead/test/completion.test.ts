@@ -22,7 +22,10 @@ const CASES: readonly (readonly [line: string, offered: readonly string[]])[] = 
   ['bulkhead audit ', ['archive', 'export', 'show', 'tail', 'verify']],
   [
     'bulkhead audit tail --',
-    ['--all', '--count', '--help', '--home', '--json', '--no-color', '--quiet', '--session', '--since', '--tool'],
+    [
+      '--all', '--count', '--help', '--home', '--host', '--json', '--no-color', '--quiet', '--session', '--since',
+      '--tool',
+    ],
   ],
   ['bulkhead approvals list --tool gre', ['greet', 'grep']],
   ['bulkhead completion ', ['bash', 'fish', 'zsh']],

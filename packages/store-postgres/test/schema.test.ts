@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../scripts/machine.ts'
 import { newSchema, sharedPostgres } from '../../../scripts/postgres/server.ts'
 import { migratePostgres, openPostgresStore, postgresStatus } from '../src/index.ts'
+
+const GUIDE = new URL('../../../docs/guides/store.md', import.meta.url)
 
 /** Runs statements as the owner of everything. */
 async function asOwner(...statements: readonly string[]): Promise<void> {
@@ -40,10 +43,9 @@ describe('the tables', needs('PostgreSQL'), () => {
     const limited = `postgres://${role}:x@127.0.0.1:${port}/postgres?schema=${schema}`
     await expect(openPostgresStore({ url: limited })).rejects.toMatchObject({ data: { reason: 'denied' } })
     await migratePostgres(url(schema))
-    await asOwner(
-      `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
-      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`,
-    )
+    // What the guide tells operators to run.
+    const [, statements] = /^```sql\n(.*?)^```/ms.exec(readFileSync(GUIDE, 'utf8'))!
+    await asOwner(statements!.replaceAll('SCHEMA bulkhead', `SCHEMA ${schema}`).replaceAll('TO bulkhead', `TO ${role}`))
     const store = await openPostgresStore({ url: limited })
     await store.write('approval', 'a', 1)
     expect(await store.append('one')).toBe(1)

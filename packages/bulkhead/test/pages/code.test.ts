@@ -29,8 +29,11 @@ const RUN_BY_THEIR_OWN: readonly string[] = [
   ].map((name) => `docs/guides/models.md ${name}.ts`),
 ]
 const OTHER_JSON = /(?:^|\/)(?:client|http|package|reviewer)\.json$/
-/** `typescript` marks declarations that are generated from the source, so they are not compiled again. */
-const LANGUAGES = new Set(['typescript', 'ts', 'js', 'json', 'jsonc', 'yaml', 'sh', 'text', ''])
+/**
+ * `typescript` marks declarations that are generated from the source, so they are not compiled again. The tests of
+ * store-postgres run `sql`.
+ */
+const LANGUAGES = new Set(['typescript', 'ts', 'js', 'json', 'jsonc', 'yaml', 'sh', 'sql', 'text', ''])
 
 const OPTIONS = {
   noEmit: true, strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, module: 'nodenext',

@@ -28,6 +28,14 @@ const NOT_RUN: ReadonlyMap<string, string> = new Map([
   ['bulkhead mcp login harbour', 'a person signs in; login.test.ts runs it'],
   ['bulkhead mcp logout harbour', 'login.test.ts runs it'],
   ['npm create bulkhead word-count', 'npm gets the package from a registry; new.test.ts runs it'],
+  ...[
+    'npm install pg @bulkhead/store-postgres',
+    "export BULKHEAD_STORE='postgres://bulkhead@db.example/agents?passwordfile=/run/secrets/store'",
+    'npx bulkhead store copy ~/.bulkhead/bulkhead.db "$BULKHEAD_STORE"',
+    "BULKHEAD_STORE='postgres://owner@db.example/agents' npx bulkhead store migrate",
+    `psql -c "CREATE ROLE bulkhead LOGIN PASSWORD '…'" `
+    + "-c 'CREATE DATABASE agents OWNER bulkhead ENCODING UTF8 TEMPLATE template0'",
+  ].map((line) => [line, 'the server is an example; store-command.test.ts has a real one'] as const),
   // It starts a process.
   ...thoroughly<readonly (readonly [string, string])[]>([['npx bulkhead mcp', 'mcp-command.test.ts runs it']], []),
   [

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { configFileSchema } from '@bulkhead/contract/validation'
 import type { ConfigFile, Outcome } from '@bulkhead/contract'
+import { createMemoryStore } from '@bulkhead/store'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { has, WALLS } from '../../../../scripts/machine.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
@@ -44,7 +45,11 @@ const OF_CONFIGURATION = EXAMPLES.find(([place]) => place.startsWith('docs/refer
 
 async function open(config: ConfigFile): Promise<Session> {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(root, 'home') }
-  host = await createHost({ workspace, home: join(root, 'home'), env, config, cache: CACHE, discover: 'when-asked' })
+  // The server of an example does not exist.
+  const store = config.store && { store: createMemoryStore() }
+  host = await createHost({
+    workspace, home: join(root, 'home'), env, config, cache: CACHE, discover: 'when-asked', ...store,
+  })
   return host.openSession({ approver: { approve: async () => ({ decision: 'reject' }) } })
 }
 /** The denied folder, as it was at first. */
