@@ -178,6 +178,16 @@ it.each<[string, JsonObject, readonly string[] | undefined, string]>([
   expect(words()[1]).toContain(covered)
 })
 
+it('offers each folder between as a narrower key of the workspace, and takes no other', async () => {
+  answer = { decision: 'session', covers: 'workspace', key: 'a/' }
+  await write('a/b/c.txt')
+  expect(asked.at(-1)!.answers.find(({ covers }) => covers === 'workspace')).toMatchObject({ keys: ['./'], narrower: ['a/b/', 'a/'] })
+  expect(session.approvals()).toMatchObject([{ approvalKey: 'a/', covers: 'this folder (a)' }])
+  answer = { decision: 'session', covers: 'folder', key: './' }
+  await write('d/e.txt')
+  expect(session.approvals().map(({ approvalKey }) => approvalKey)).toEqual(['a/', 'd/e.txt'])
+})
+
 it('the program of the guide prints what the page says', async () => {
   const own = BLOCKS.filter(({ page }) => page === 'docs/guides/approvals.md')
   const at = own.findIndex(({ file }) => file === 'approve.ts')

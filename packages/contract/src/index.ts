@@ -12,6 +12,9 @@ export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } f
 export { EVENT_TYPES } from './model/events.ts'
 export type { BulkheadEvent, CallLog, CallProgress, EventBody, EventListener, EventOf, EventType } from './model/events.ts'
 export {
+  LIMIT_EXAMPLES, limitWords, readAnswerLimit, untilWords, type AnswerLimit,
+} from './model/answer-limit.ts'
+export {
   APPROVAL_ANSWERS, APPROVAL_COVERS, TOOL_INTERACTION_KINDS, type ApprovalAnswer, type ApprovalRequest,
   type InteractionEnvelope, type InteractionKind, type InteractionOption, type InteractionRequest,
   type InteractionResponse, type OfferedAnswer, type Principal, type ProjectTool,

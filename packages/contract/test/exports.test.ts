@@ -12,7 +12,7 @@ describe('the exports', () => {
       'BulkheadError', 'CALL_LIMITS', 'CODE_ITEMS', 'COMMAND_SEVERITIES', 'COMPARTMENT_LIMITS', 'CONFIG_FILE',
       'CONTRACT_VERSION', 'CREDENTIALS', 'DEFAULT_LIMITS', 'ERRORS', 'EVENT_TYPES', 'EXTENSION_ID_PATTERN',
       'HEADER_NAME_PATTERN', 'IGNORE_FILE', 'LAYERS', 'LIFECYCLE', 'LIFECYCLE_PHASES', 'LIFECYCLE_STATES',
-      'LOCKED_TOOLS',
+      'LIMIT_EXAMPLES', 'LOCKED_TOOLS',
       'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'MCP_HTTP_LIMITS',
       'NOTHING_ASIDE', 'NO_COMMAND_WALLS', 'NO_GRANT', 'NPM_NAME_CHARS', 'NPM_NAME_PATTERN', 'PLACEMENTS',
       'POOL_LIMITS', 'PROGRAM_TOOL', 'ProtectedPlaces', 'RECORD_LIMITS', 'REQUIREMENT_VARIABLES', 'RETRIED_CLASSES',
@@ -29,13 +29,13 @@ describe('the exports', () => {
       'findIdConflicts',
       'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'hostOfKey', 'isBundledTool', 'isCapability',
       'isCertificateVariable', 'isErrorCode', 'isHeldBack', 'isKeyWithin', 'isLockedTool', 'isOfCalls',
-      'isProxyVariable', 'isRepeatable', 'isUsualVariable', 'judgeRules', 'judgeUse', 'keyGrant', 'layerRank',
+      'isProxyVariable', 'isRepeatable', 'isUsualVariable', 'judgeRules', 'judgeUse', 'keyGrant', 'layerRank', 'limitWords',
       'matchArguments',
       'mayChange', 'mayChangeDisk', 'mayLoad', 'mayReach', 'missingDependencyFault', 'mustBeNamed', 'namedTwice',
       'namesSensitiveFiles',
       'narrowPower', 'nextState', 'obstacleOf', 'orderDependencies', 'possibleRules', 'powerItems', 'powerPhrases',
-      'protectionReason', 'readListedCall', 'requireOptions', 'rulesFor', 'setAside', 'unknownSettings', 'usesHome',
-      'withCommonConfig', 'withHome', 'withHomeVariable',
+      'protectionReason', 'readAnswerLimit', 'readListedCall', 'requireOptions', 'rulesFor', 'setAside',
+      'unknownSettings', 'untilWords', 'usesHome', 'withCommonConfig', 'withHome', 'withHomeVariable',
     ])
   })
 

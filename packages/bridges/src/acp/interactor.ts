@@ -20,6 +20,7 @@ export interface InteractorParts {
 type Question = Extract<InteractionRequest, { readonly kind: 'Approve' | 'grantStageTool' }>
 
 const ALWAYS_NO = 'reject_always'
+const NOT_NOW = 'later'
 
 /** A person who rejects more keys than this is asked again. */
 const MOST_REJECTED = 1_000
@@ -114,6 +115,7 @@ function optionsFor({ tool, approvalKey, answers }: ApprovalRequest): readonly O
   return [
     ...allowed,
     { optionId: 'reject_once', kind: 'reject_once', name: 'Reject this call' },
+    { optionId: NOT_NOW, kind: 'reject_once', name: 'Not now' },
     {
       optionId: ALWAYS_NO, kind: ALWAYS_NO,
       name: `Always reject ${tool} for "${visibleText(approvalKey)}" in this session`,
@@ -125,13 +127,15 @@ function optionsFor({ tool, approvalKey, answers }: ApprovalRequest): readonly O
 const idOf = ({ decision, covers }: OfferedAnswer): string =>
   decision === 'session' && covers === 'key' ? 'allow_always' : `allow_always:${decision}:${covers}`
 
-const isForOneCall = ({ kind }: PermissionOption): boolean => kind === 'allow_once' || kind === 'reject_once'
+const isForOneCall = ({ kind, optionId }: PermissionOption): boolean =>
+  kind === 'allow_once' || (kind === 'reject_once' && optionId !== NOT_NOW)
 
 function responseTo(
   { kind }: Question, { optionId, offered }: Pick<Option, 'optionId' | 'offered'>, client: string,
 ): InteractionResponse {
   if (kind === 'grantStageTool') return { status: 'accepted', value: offered?.decision === 'once' }
   const by = `a person at ${visibleText(client)}`
+  if (optionId === NOT_NOW) return { status: 'accepted', value: { decision: 'later', by } }
   if (offered) return { status: 'accepted', value: { decision: offered.decision, covers: offered.covers, by } }
   const reason = optionId === ALWAYS_NO ? 'the person always rejects this' : 'the person rejected the call'
   return { status: 'accepted', value: { decision: 'reject', by, reason } }

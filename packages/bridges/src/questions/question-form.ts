@@ -1,8 +1,9 @@
-import type {
-  ApprovalRequest, InteractionEnvelope, InteractionOption, InteractionResponse, OfferedAnswer,
+import {
+  LIMIT_EXAMPLES, readAnswerLimit, type ApprovalRequest, type InteractionEnvelope, type InteractionOption, type InteractionResponse,
+  type OfferedAnswer,
 } from '@bulkhead/contract'
 import { readFormValues, type FormSchema } from '@bulkhead/kit/form'
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
 
@@ -69,6 +70,7 @@ const MAX_REASON_CHARS = 2_000
 /** The description explains the values, because not every client shows titles. */
 function approvalForm(approval: ApprovalRequest): QuestionForm {
   const answers = new Map(approval.answers.map((answer) => [valueOf(answer), answer]))
+  const keys = [...new Set(approval.answers.flatMap(({ narrower = [] }) => narrower))]
   const described = [...answers].map(([value, { words }]) => `${value}: ${visibleText(words)}.`)
   return {
     message: approvalMessage(approval),
@@ -76,8 +78,21 @@ function approvalForm(approval: ApprovalRequest): QuestionForm {
       type: 'object',
       properties: {
         decision: {
-          type: 'string', title: 'Run it?', enum: [...answers.keys(), 'reject'], default: 'reject',
-          description: [...described, 'reject: no.'].join(' '),
+          type: 'string', title: 'Run it?', enum: [...answers.keys(), 'later', 'reject'], default: 'reject',
+          description: [...described, 'later: not now; this is no denial.', 'reject: no.'].join(' '),
+        },
+        ...(isLasting(approval) && {
+          limit: {
+            type: 'string' as const, title: 'For how long', maxLength: MAX_LIMIT_CHARS,
+            description: `For more than this call: when it ends, or how many calls it allows, such as ${LIMIT_EXAMPLES}.`,
+          },
+        }),
+        ...(keys.length > 0 && {
+          key: { type: 'string' as const, title: 'Narrower', enum: keys, description: 'For the workspace: only this key.' },
+        }),
+        arguments: {
+          type: 'string', title: 'Other arguments', maxLength: MAX_ARGUMENT_CHARS,
+          description: 'JSON. With "once": the call runs with these arguments instead, if they are allowed.',
         },
         reason: {
           type: 'string', title: 'Why', description: 'If you reject: the reason for the model.',
@@ -86,16 +101,32 @@ function approvalForm(approval: ApprovalRequest): QuestionForm {
       },
       required: ['decision'],
     },
-    read({ decision, reason }) {
+    read({ decision, reason, limit, key, arguments: edited }) {
       const answer = typeof decision === 'string' ? answers.get(decision) : undefined
-      if (answer === undefined && decision !== 'reject') return undefined
+      if (answer === undefined && decision !== 'reject' && decision !== 'later') return undefined
+      const changes = answer && changesOf({ limit, key, edited })
+      if (answer && !changes) return undefined
       const why = typeof reason === 'string' ? reason.trim().slice(0, MAX_REASON_CHARS) : ''
       return {
-        ...(answer ? { decision: answer.decision, covers: answer.covers } : { decision: 'reject' }),
+        ...(answer ? { decision: answer.decision, covers: answer.covers, ...changes } : { decision: decision as string }),
         ...(why === '' ? {} : { reason: why }),
       }
     },
   }
+}
+
+const MAX_LIMIT_CHARS = 40
+const MAX_ARGUMENT_CHARS = 100_000
+
+const isLasting = ({ answers }: ApprovalRequest): boolean => answers.some(({ decision }) => decision !== 'once')
+
+/** The rest of an answer that allows. undefined if a part cannot be read: it must not count without it. */
+function changesOf(given: { readonly [name in 'limit' | 'key' | 'edited']: Json | undefined }): JsonObject | undefined {
+  const [limit, key, edited] = [given.limit, given.key, given.edited].map((text) => typeof text === 'string' ? text.trim() : '')
+  const read = limit === '' ? {} : readAnswerLimit(limit!, Date.now())
+  const parsed = edited === '' ? undefined : parseJson(edited!)
+  if (!read || (parsed && !(parsed.ok && isJsonObject(parsed.value)))) return undefined
+  return { ...read, ...(key !== '' && { key: key! }), ...(parsed?.ok && { arguments: parsed.value }) }
 }
 
 /** `session` is the least for the session, `session:folder` covers more. */

@@ -59,15 +59,31 @@ describe('an approval', () => {
   it.each<[string, object]>([
     ['once', { decision: 'once', covers: 'call' }], ['session', { decision: 'session', covers: 'key' }],
     ['session:folder', { decision: 'session', covers: 'folder' }], ['project', { decision: 'project', covers: 'key' }],
-    ['reject', { decision: 'reject' }],
+    ['later', { decision: 'later' }], ['reject', { decision: 'reject' }],
   ])('can be answered with %s', (decision, value) => {
     expect(answered(request, { decision })).toEqual(accepted(value))
     expect(answered(request, { decision, reason: ' why ' })).toEqual(accepted({ ...value, reason: 'why' }))
   })
 
+  it('carries limits, a narrower key and other arguments, and none that cannot be read', () => {
+    const answers = approval.answers.map((one) => one.covers === 'folder' ? { ...one, narrower: ['src/lib/'] } : one)
+    const narrowed = { kind: 'Approve', approval: { ...approval, answers } } as const
+    const given = { decision: 'session:folder', limit: '5 times', key: 'src/lib/' }
+    const folder = { decision: 'session', covers: 'folder' }
+    expect(answered(narrowed, given)).toEqual(accepted({ ...folder, uses: 5, key: 'src/lib/' }))
+    expect(answered(narrowed, { ...given, limit: '2 h', key: '' }))
+      .toEqual(accepted({ ...folder, until: expect.stringMatching(/Z$/) }))
+    expect(answered(request, { decision: 'once', arguments: '{"to":"test"}' }))
+      .toEqual(accepted({ decision: 'once', covers: 'call', arguments: { to: 'test' } }))
+    for (const wrong of [{ limit: 'for ever' }, { arguments: '[1]' }, { arguments: '{' }]) {
+      expect(answered(narrowed, { ...given, ...wrong })).toMatchObject({ status: 'rejected' })
+    }
+    expect(formOf(request)?.requestedSchema.properties).not.toHaveProperty('key')
+  })
+
   it('offers what the host offers, in words', () => {
     expect(formOf(request)?.requestedSchema.properties['decision']).toMatchObject({
-      enum: ['once', 'session', 'session:folder', 'project', 'reject'],
+      enum: ['once', 'session', 'session:folder', 'project', 'later', 'reject'],
       description: expect.stringContaining('session:folder: this folder (src, 2 files) in this session.'),
     })
     expect(answered(request, { decision: 'session:workspace' })).toMatchObject({ status: 'rejected' })

@@ -163,7 +163,7 @@ export const ERRORS = Object.freeze({
   SessionActiveElsewhere: retryable('Session', 'caller', 'The session is open in a host that still runs, so this host cannot resume it.', 'Send the call to that host, or close the session there and resume it here.'),
   InteractionTimeout: retryable('Session', 'person', 'The question was not answered in time.', 'Ask again.'),
   InteractionAlreadyAnswered: permanent('Session', 'caller', 'An answer arrived after the question was settled.', 'No action is needed.'),
-  ClarificationNeeded: permanent('Session', 'person', 'A tool asked a question that has no answer yet, or no one approved the call. The question is stored, and the call waits.', 'Answer it with `resume`. The call then continues.'),
+  ClarificationNeeded: permanent('Session', 'person', 'A tool asked a question that has no answer yet, or no one has decided on the call. With `data.paused` the question is stored and the call waits; without it, a person said "not now".', 'Answer it with `resume`. The call then continues.'),
   StoreUnavailable: retryable('Session', 'host', 'The store could not be read or written.', 'Check the disk and the permissions of its folder.'),
   InternalError: permanent('ExtensionHost', 'host', 'Bulkhead failed.', 'Report it with the message.'),
 } as const satisfies Record<string, ErrorRow>)

@@ -100,6 +100,8 @@ export type BulkheadEvent = Stamped & (
   | ({
       readonly type: 'ApprovalGranted'; readonly sessionId: string; readonly grantedBy: string
       readonly expiresAt: string | null
+      /** How many calls it allows, with this one. Absent: any number. */
+      readonly maxUses?: number
     } & ApprovalEvent)
   | ({ readonly type: 'ApprovalExpired'; readonly expiresAt: string } & ApprovalEvent)
   | ({ readonly type: 'ApprovalRevoked'; readonly revokedBy: string } & ApprovalEvent)
@@ -162,7 +164,7 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
   InteractionRaised: 'A question to a person was raised.',
   InteractionAnswered: 'A question to a person was answered or timed out.',
   ApprovalGranted: 'A person approved a tool and key for a session or a project.',
-  ApprovalExpired: 'An approval reached its end.',
+  ApprovalExpired: 'An approval reached its end, or has allowed as many calls as it may.',
   ApprovalRevoked: 'An approval was revoked.',
   TrustDecision: 'The host decided whether to use the layer of a project.',
   StateSlotDrift: 'Stored state has another version than the extension declares.',

@@ -118,18 +118,37 @@ export const APPROVAL_COVERS = ['call', 'key', 'folder', 'workspace'] as const
 
 /** One way to allow a call. */
 export interface OfferedAnswer {
-  readonly decision: Exclude<ApprovalAnswer['decision'], 'reject'>
+  readonly decision: 'once' | 'session' | 'project'
   readonly covers: (typeof APPROVAL_COVERS)[number]
   /** What it covers, worded to follow "allow". */
   readonly words: string
+  /** The keys that the approval would have. Absent for one call. */
+  readonly keys?: readonly string[]
+  /** Keys that an answer may have instead: each covers this call and no more than this answer does. The least first. */
+  readonly narrower?: readonly string[]
 }
 
-export const APPROVAL_ANSWERS = ['once', 'session', 'project', 'reject'] as const
-/** once: this call. session, project: this key, until the session ends or the approval expires or is revoked. */
+/** later: not now. It is not a denial. */
+export const APPROVAL_ANSWERS = ['once', 'session', 'project', 'later', 'reject'] as const
+/**
+ * once: this call. session, project: this key, until the session ends or the approval expires or is revoked. A sub-agent
+ * has a session for its task. later: the question stays open where others can answer it; else the call is paused.
+ */
 export interface ApprovalAnswer {
   readonly decision: (typeof APPROVAL_ANSWERS)[number]
   /** For session and project: one of those that were offered. Default, and in place of one that was not: the least. */
   readonly covers?: (typeof APPROVAL_COVERS)[number]
+  /** For session and project: one of `narrower` of the chosen answer. In place of another one: the least answer. */
+  readonly key?: string
+  /** For session and project: it ends then, or sooner. ISO 8601 with a time zone. If it is over: this call only. */
+  readonly until?: string
+  /** For session and project: it allows this many calls, with this one. A whole number of at least 1. */
+  readonly uses?: number
+  /**
+   * For once: the call runs with these arguments instead. The schema and all policies judge them again. What asks
+   * about them besides what the person saw is asked.
+   */
+  readonly arguments?: JsonObject
   /** The model sees the reason of a rejection; the audit records the others. */
   readonly reason?: string
   /** Who answered, for the list of approvals. */

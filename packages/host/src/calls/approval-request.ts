@@ -31,7 +31,7 @@ const UNCONFINED = {
 
 /** The one question of a call, and the answers that it offers. `whole` adds what takes time. */
 export function questionOf({ call, decision: { asks, analysis } }: DecidedCall, host: HostContext) {
-  const all = offersOf(call.tool, analysis, call.session.approvals.forProject)
+  const all = offersOf(call.tool, analysis, call.session.approvals.forProject, call.session.policy.lineage.length > 1)
   // A grant of a stage is for one call.
   const offers = permitsIn(asks).length > 0 ? all.slice(0, 1) : all
   const request = approvalRequest(call, analysis, asks, offers, host)
@@ -105,8 +105,14 @@ async function wholeRequest(
   }
 }
 
-const shownOffer = ({ decision, covers, words }: Offer, files?: string): OfferedAnswer =>
-  ({ decision, covers, words: visibleText(words(files)) })
+function shownOffer({ decision, covers, words, keys, narrower = [] }: Offer, files?: string): OfferedAnswer {
+  // A key is chosen by its text: one that looks like another is not offered.
+  const plain = narrower.map(({ key }) => key).filter((key) => visibleText(key) === key)
+  return {
+    decision, covers, words: visibleText(words(files)), ...(keys.length > 0 && { keys: keys.map(({ key }) => key) }),
+    ...(plain.length > 0 && { narrower: plain }),
+  }
+}
 
 /** The arguments of a key that is not the host's own. Code can leave out any, and a key that is the name leaves out all. */
 function leftOut({ tool, args }: ValidatedCall, host: HostContext): readonly string[] {

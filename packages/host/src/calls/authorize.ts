@@ -1,5 +1,6 @@
-import { BulkheadError, type ApprovalAnswer, type ApprovalRequest, type InteractionKind } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, type ApprovalAnswer, type ApprovalRequest, type InteractionKind } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
+import type { Attempts } from '../model/call-run.ts'
 import { eventFields, sessionFields } from '../model/event-fields.ts'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
 import type { AllowedCall, Call, DecidedCall, HostContext, ValidatedCall } from '../policy/call.ts'
@@ -9,10 +10,12 @@ import { chosenOffer, type Offer } from '../policy/approvals/offers.ts'
 import { findApprovals, withFreshApprovals } from '../policy/evaluate.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
 import { permitsIn, stageGrant } from '../policy/policies.ts'
+import { digestOf } from '../policy/model/stage-permit.ts'
 import { approve, deny, errorOf, headless, type Verdict } from '../policy/model/verdict.ts'
 import { questionOf } from './approval-request.ts'
 import { lossesOf } from './decide.ts'
-import { answerWhilePaused, pauseForApproval, type CallQuestion } from './paused-approval.ts'
+import { EDITED, judgeEdit } from './edited-call.ts'
+import { answerWhilePaused, pauseForApproval, undecided, type CallQuestion } from './paused-approval.ts'
 
 /** For a decision that needs no person. Throws the error of a deny. */
 export function requireAllowed(decided: DecidedCall, host: HostContext): AllowedCall {
@@ -22,11 +25,30 @@ export function requireAllowed(decided: DecidedCall, host: HostContext): Allowed
   return carryOut(decided, { verdict, approvals, revision }, host)
 }
 
-/** Asks one person one question, and waits for the answer. Throws if the answer is no. */
-export async function askPerson(decided: DecidedCall, host: HostContext): Promise<AllowedCall> {
+/**
+ * Asks one person one question, and waits for the answer. A person who changes the arguments is asked again about what
+ * they have not seen. Throws if the answer is no.
+ */
+export async function askPerson(decided: DecidedCall, attempts: Attempts, host: HostContext): Promise<AllowedCall> {
   emitChanges(decided, host)
-  return carryOut(decided, await answerOf(decided, host), host)
+  let asked = decided
+  for (let edits = 0; ; edits++) {
+    const answer = await answerOf(asked, host)
+    if ('verdict' in answer) return carryOut(asked, answer, host)
+    if (edits >= CALL_LIMITS.argumentChanges) throw refuse(asked, UNSETTLED, host)
+    const edited = await judgeEdit(asked, answer.arguments, attempts, host)
+    emitChanges(edited, host)
+    if (isSeen(edited, asked)) return carryOut(edited, { verdict: approve('approval', 'person', EDITED) }, host)
+    asked = edited
+  }
 }
+
+const UNSETTLED = deny('approval', 'ArgumentsUnsettled', 'person', 'a person changed its arguments too often')
+
+/** Whether nothing asks about it that the person has not seen. */
+const isSeen = ({ call, decision: { verdict, asks } }: DecidedCall, before: DecidedCall): boolean =>
+  call !== before.call && (verdict.action === 'allow'
+    || asks.every(({ reason, permit }) => !permit && before.decision.asks.some((seen) => seen.reason === reason)))
 
 function emitChanges({ call, changes }: DecidedCall, { events }: HostContext): void {
   for (const change of changes) {
@@ -71,7 +93,7 @@ export function emitDecided(
   })
 }
 
-async function answerOf(decided: DecidedCall, host: HostContext): Promise<Answer> {
+async function answerOf(decided: DecidedCall, host: HostContext): Promise<Answer | Edit> {
   const { call, decision: { asks, analysis } } = decided
   const { approvals, interactions } = call.session
   const permits = permitsIn(asks)
@@ -81,25 +103,30 @@ async function answerOf(decided: DecidedCall, host: HostContext): Promise<Answer
   const question = grant ?? (async (): Promise<CallQuestion> => ({ kind: 'Approve', approval: await whole() }))
   const unanswered: Unanswered = async ({ late, ...answer }) => {
     await pauseForApproval(call, question)
+    if (answer.decision === 'later') throw undecided(call, answer.reason)
     if (late) return { verdict: rejected(answer) }
     haltIfHeadless(call, stage ? 'grantStageTool' : 'Approve')
     return { verdict: headless(answer.reason) }
   }
   approvals.noteExpired(call, analysis)
   const given = await answerWhilePaused(call, question)
-  if (given) return { verdict: stage ? grantedBy(given) : applyAnswer(given, call, offers, analysis) }
+  if (given) return stage ? { verdict: grantedBy(given) } : applyAnswer(given, call, offers, analysis, host.clock.now())
   if (!interactions.canApprove) return unanswered({ decision: 'reject' })
   const resume = call.waiting?.pause()
   try {
     if (grant) return await askForGrant(call, grant, unanswered)
-    return await askForApproval(call, { ...decided.decision, offers }, whole, unanswered)
+    return await askForApproval(call, { ...decided.decision, offers }, whole, unanswered, () => host.clock.now())
   } finally {
     resume?.()
   }
 }
 
+/** The person wants the call to run with these arguments. */
+type Edit = Required<Pick<ApprovalAnswer, 'arguments'>>
+
 type Unanswered = (answer: PersonAnswer) => Promise<Answer>
-const isUnanswered = ({ unavailable, late }: PersonAnswer): boolean => unavailable === true || late === true
+const isUnanswered = ({ unavailable, late, decision }: PersonAnswer): boolean =>
+  unavailable === true || late === true || decision === 'later'
 
 /** For a tool that the stage does not list. A grant is for one call, and never stored. */
 async function askForGrant(
@@ -109,13 +136,14 @@ async function askForGrant(
   return isUnanswered(answer) ? unanswered(answer) : { verdict: grantedBy(answer) }
 }
 
-const grantedBy = (answer: ApprovalAnswer): Verdict => answer.decision === 'reject' ? rejected(answer)
+/** A grant is bound to the arguments that the person saw. */
+const grantedBy = (answer: ApprovalAnswer): Verdict => answer.decision === 'reject' || answer.arguments ? rejected(answer)
   : approve('state-machine', 'sm-grant-token', answer.reason ?? 'a person granted this one call')
 
 async function askForApproval(
   call: ValidatedCall, { analysis, answerable, offers }: Decision & { readonly offers: readonly Offer[] },
-  request: () => Promise<ApprovalRequest>, unanswered: Unanswered,
-): Promise<Answer> {
+  request: () => Promise<ApprovalRequest>, unanswered: Unanswered, now: () => number,
+): Promise<Answer | Edit> {
   const concurrent = new ConcurrentApproval(call, analysis, answerable)
   try {
     const answer = await call.session.interactions.approve(request, concurrent.signal, () => concurrent.answer())
@@ -123,8 +151,8 @@ async function askForApproval(
     concurrent.dispose()
     if (isUnanswered(answer)) return await unanswered(answer)
     // A no to this call holds, whatever was answered to another.
-    return answer.decision === 'once' && concurrent.given ? concurrent.given
-      : { verdict: applyAnswer(answer, call, offers, analysis) }
+    return answer.decision === 'once' && !answer.arguments && concurrent.given ? concurrent.given
+      : applyAnswer(answer, call, offers, analysis, now())
   } catch (thrown) {
     if (concurrent.given && !call.signal.aborted) return concurrent.given
     throw thrown
@@ -137,14 +165,16 @@ const rejected = ({ reason }: ApprovalAnswer): Verdict =>
   deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
 
 function applyAnswer(
-  answer: PersonAnswer, call: ValidatedCall, offers: readonly Offer[], { questions }: CallAnalysis,
-): Verdict {
-  const { reason, by = 'person' } = answer
-  if (answer.decision === 'reject') return rejected(answer)
-  const { decision, keys, words } = chosenOffer(offers, answer)
+  answer: PersonAnswer, call: ValidatedCall, offers: readonly Offer[], { questions }: CallAnalysis, now: number,
+): Answer | Edit {
+  const { reason, by = 'person', until, uses, arguments: edited } = answer
+  if (answer.decision === 'reject') return { verdict: rejected(answer) }
+  if (edited && digestOf(edited) !== digestOf(call.args)) return { arguments: edited }
+  const { decision, keys, words } = chosenOffer(offers, answer, now)
   const { approvals } = call.session
-  if (decision !== 'once') for (const key of keys) approvals.remember(call, key, decision, by, questions)
-  return approve('approval', 'person', reason ?? `approved: ${visibleText(words())}`)
+  const limits = { maxUses: uses, until: until === undefined ? undefined : Date.parse(until) }
+  if (decision !== 'once') for (const key of keys) approvals.remember(call, key, decision, by, questions, limits)
+  return { verdict: approve('approval', 'person', reason ?? `approved: ${visibleText(words())}`) }
 }
 
 /**
@@ -214,14 +244,16 @@ export function redeemPermits(allowed: AllowedCall, host: HostContext): void {
  * The approvals changed since the decision, here or elsewhere. Returns the call as it is allowed now, and asks a person
  * if that is needed. Throws as the decision does.
  */
-export async function decideAgain({ call, decision: before, ...allowed }: AllowedCall, host: HostContext): Promise<AllowedCall> {
+export async function decideAgain(
+  { call, decision: before, ...allowed }: AllowedCall, attempts: Attempts, host: HostContext,
+): Promise<AllowedCall> {
   const { approvals } = call.session
   await approvals.refresh()
   const decision = withFreshApprovals(before, call)
   if (decision.verdict.action === 'allow') {
     return { ...allowed, call, decision, approvals: decision.approvals, revision: decision.revision }
   }
-  return askPerson({ call, decision, changes: [] }, host)
+  return askPerson({ call, decision, changes: [] }, attempts, host)
 }
 
 /** Ends the turn of a call that needs a person, if no one is there and the session wants that. Throws the reason. */

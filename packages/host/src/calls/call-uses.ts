@@ -92,6 +92,8 @@ class CallUses implements UseRules {
       : undefined
     if (answer === undefined || answer.unavailable) haltIfHeadless(call, 'Approve')
     const verdict = answer === undefined || answer.unavailable ? headless(answer?.reason)
+      : answer.arguments ? deny('approval', 'ApprovalDenied', 'person', 'the arguments of a running call cannot change')
+      : answer.decision === 'later' ? deny('approval', 'ApprovalDenied', 'person', 'a person said "not now"')
       : answer.decision === 'reject' ? deny('approval', 'ApprovalDenied', 'person', answer.reason ?? 'a person said no')
       : approve('approval', 'person', answer.reason ?? `a person allowed the call to ${wordsOf(use)}`)
     this.#record(use, verdict.action === 'allow' ? 'allow' : 'deny', verdict)

@@ -1,7 +1,8 @@
 import { BulkheadError, type Freeze } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Attempts, CallRun } from '../model/call-run.ts'
-import type { ClearedCall, HostContext, StageRecord, StartedCall, ValidatedCall } from '../policy/call.ts'
+import type { AllowedCall, ClearedCall, HostContext, StageRecord, StartedCall, ValidatedCall } from '../policy/call.ts'
+import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
 import { deny, type Verdict } from '../policy/model/verdict.ts'
 import { decideAgain } from './authorize.ts'
 import { isAuditRequired, untilRecorded } from './decide.ts'
@@ -18,16 +19,27 @@ export async function pass(
   { cleared }: ClearedCall, run: CallRun<StageRecord>, host: HostContext,
 ): Promise<StartedCall> {
   let { allowed } = cleared
+  const taken = new Set<KeptApproval>()
   for (let count = 1; ; count++) {
     // A revocation here holds before the store has it.
     const isRevoked = allowed.approvals?.some((approval) => approval.isRevoked) === true
+      || !await isCounted(allowed, taken)
     const started = isRevoked ? 'changed' : await start(allowed.call, run.attempts, 1, allowed.revision)
     if (started === 'started') return { started: allowed }
     if (count === MOST_DECISIONS) throw unsettled(allowed.call)
     const asked = host.clock.monotonic()
-    allowed = run.reach(await decideAgain(allowed, host).finally(() => run.asked(host.clock.monotonic() - asked)))
+    allowed = run.reach(await decideAgain(allowed, run.attempts, host).finally(() => run.asked(host.clock.monotonic() - asked)))
     if (isAuditRequired(host)) await untilRecorded(allowed, host)
   }
+}
+
+/** Counts the call once at each limited approval that allows it. Returns whether each had a use left. */
+async function isCounted({ call, approvals = [] }: AllowedCall, taken: Set<KeptApproval>): Promise<boolean> {
+  const uncounted = approvals.filter((approval) => approval.isLimited && !taken.has(approval))
+  if (uncounted.length === 0) return true
+  if (!await call.session.approvals.take(uncounted)) return false
+  for (const approval of uncounted) taken.add(approval)
+  return true
 }
 
 /** Before a further attempt, and after a wait for the compartment. */

@@ -1,5 +1,6 @@
 import { BulkheadError, type ApprovalAnswer, type ApprovalRequest, type InteractionRequest } from '@bulkhead/contract'
 import { canonicalJson, parseJson, type Json } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import type { ValidatedCall } from '../policy/call.ts'
 import { readApproval } from '../policy/interaction/interactors.ts'
 import { answersIn, approvalsIn } from '../policy/interaction/question-log.ts'
@@ -21,6 +22,14 @@ export async function pauseForApproval(call: ValidatedCall, questionOf: () => Pr
   const { tool, approvalKey } = question.approval
   const message = `The call of "${tool}" waits for approval of ${approvalKey}.`
   throw new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })
+}
+
+/** A person said "not now", and the call cannot wait. It is no denial. */
+export function undecided({ tool: { name } }: ValidatedCall, reason: string | undefined): BulkheadError {
+  const why = reason === undefined ? '' : ` (${visibleText(reason)})`
+  const message = `The call of "${name}" did not run and was not denied: a person said "not now"${why}. `
+    + 'Make the call again when the person is ready.'
+  return new BulkheadError('ClarificationNeeded', message, { data: { reason: 'not-now' } })
 }
 
 /**

@@ -107,7 +107,7 @@ async function authorize<Next>(
 async function ask(decided: DecidedCall, run: CallRun<StageRecord>, host: HostContext): Promise<AllowedCall> {
   const asked = host.clock.monotonic()
   try {
-    return await askPerson(decided, host)
+    return await askPerson(decided, run.attempts, host)
   } finally {
     run.asked(host.clock.monotonic() - asked)
   }

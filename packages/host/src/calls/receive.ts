@@ -162,6 +162,10 @@ export const validate = (call: ResolvedCall, taken: TakenArguments): ValidatedCa
 export const withArguments = (call: ValidatedCall, wanted: unknown): ValidatedCall =>
   new ValidatedCall(call, validArguments(call, copied(call.tool.name, wanted), call.proposed ?? call.args))
 
+/** The call as a person wants it: what the model proposed counts no more. Throws InputInvalid. */
+export const editedCall = (call: ValidatedCall, wanted: unknown): ValidatedCall =>
+  new ValidatedCall(call, validArguments(call, copied(call.tool.name, wanted), undefined))
+
 function copied(tool: string, wanted: unknown): TakenArguments {
   if (wanted === undefined) throw invalid(tool, '', 'the call has no "arguments". Pass an object', 'kind')
   const copy = copyJson(wanted, LIMITS)

@@ -215,8 +215,11 @@ test('one question shows every reason to ask, as visible text', async () => {
       origin: 'global extension sample 1.0.0', approvalKey: 'echo',
       answers: [
         { decision: 'once', covers: 'call', words: 'this call' },
-        { decision: 'session', covers: 'key', words: 'every call of echo in this session' },
-        { decision: 'project', covers: 'key', words: 'every call of echo in every session of this project' },
+        { decision: 'session', covers: 'key', words: 'every call of echo in this session', keys: ['echo'] },
+        {
+          decision: 'project', covers: 'key', words: 'every call of echo in every session of this project',
+          keys: ['echo'],
+        },
       ],
       leavesOut: ['text'], argumentsText: '{\n  "text": "a\\u{202e}b\\u{200b}c\\u001b[2J"\n}', touches: [],
       mayTouch: ['reach example.com'],

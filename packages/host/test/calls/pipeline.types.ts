@@ -39,7 +39,7 @@ export const right = [
   evaluateCall(validated, attempts, host) satisfies Promise<EvaluatedCall>,
   decide(evaluated, host) satisfies DecidedCall,
   requireAllowed(decided, host) satisfies AllowedCall,
-  askPerson(decided, host) satisfies Promise<AllowedCall>,
+  askPerson(decided, attempts, host) satisfies Promise<AllowedCall>,
   redeemPermits(allowed, host),
   reserveBudget(allowed) satisfies Reservation,
   runBeforeHooks(budgeted, host) satisfies Promise<ClearedCall>,
@@ -63,7 +63,7 @@ export const wrong = [
   // @ts-expect-error not decided
   requireAllowed(validated, host),
   // @ts-expect-error not decided
-  askPerson(evaluated, host),
+  askPerson(evaluated, attempts, host),
   // @ts-expect-error not allowed
   redeemPermits(decided, host),
   // @ts-expect-error not allowed

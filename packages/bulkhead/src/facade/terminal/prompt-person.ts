@@ -1,7 +1,10 @@
 import type { Readable, Writable } from 'node:stream'
 import { confirm, isCancel, multiselect, password, select, text } from '@clack/prompts'
-import type { ApprovalRequest, InteractionOption, InteractionRequest, OfferedAnswer } from '@bulkhead/contract'
-import type { Json } from '@bulkhead/kit/json'
+import {
+  LIMIT_EXAMPLES, limitWords, readAnswerLimit, type ApprovalRequest, type InteractionOption, type InteractionRequest,
+  type OfferedAnswer,
+} from '@bulkhead/contract'
+import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../folders.ts'
 import { answerRow, approvalText, type ApprovalText, questionText, screenOf } from './prompt-text.ts'
@@ -44,7 +47,7 @@ export async function promptPerson(
 }
 
 async function approve(
-  { answers }: ApprovalRequest, { short, whole, isCut }: ApprovalText, terms: PromptTerms,
+  { answers, argumentsText }: ApprovalRequest, { short, whole, isCut }: ApprovalText, terms: PromptTerms,
 ): Promise<Json | undefined> {
   terms.output.write(short)
   for (;;) {
@@ -57,11 +60,17 @@ async function approve(
         { value: 'reject', label: 'No' },
         { value: 'explain', label: 'No, and say why' },
         ...(isCut ? [{ value: 'show', label: 'Show the full text' }] : []),
+        { value: 'later', label: 'Not now (this is no denial)' },
+        ...(answers.some(({ decision }) => decision !== 'once')
+          ? [{ value: 'limit', label: 'Yes, until a time or a number of times …' }] : []),
+        { value: 'edit', label: 'Yes, with other arguments …' },
       ],
     }))
     if (chosen === undefined) return undefined
     if (chosen === 'show') terms.output.write(whole)
     else if (chosen === 'explain') return { decision: 'reject', ...await reason(terms) }
+    else if (chosen === 'limit') return limited(answers, terms)
+    else if (chosen === 'edit') return edited(argumentsText, terms)
     else if (typeof chosen === 'string') return { decision: chosen, by: AT_THE_TERMINAL }
     else return { decision: answers[chosen]!.decision, covers: answers[chosen]!.covers, by: AT_THE_TERMINAL }
   }
@@ -73,6 +82,55 @@ const labelOf = ({ decision, words }: OfferedAnswer): string =>
 async function reason(terms: PromptTerms): Promise<{ readonly reason?: string; readonly by: string }> {
   const why = typed(await text({ ...terms, message: 'Why not?' }))
   return { ...(why ? { reason: why } : {}), by: AT_THE_TERMINAL }
+}
+
+/** A lasting answer with an end, and perhaps a narrower key. */
+async function limited(answers: readonly OfferedAnswer[], terms: PromptTerms): Promise<Json | undefined> {
+  const choices = answers.filter(({ decision }) => decision !== 'once').flatMap((answer): readonly Choice[] => [
+    { answer, label: answer.words },
+    ...(answer.narrower ?? []).map((key) => ({ answer, key, label: `only "${key}": ${answer.decision}` })),
+  ])
+  const index = given(await select({
+    ...terms, message: 'Allow what?',
+    options: choices.map(({ label }, value) => ({ value, label: answerRow(label, screenOf(terms.output)) })),
+  }))
+  const chosen = index === undefined ? undefined : choices[index]
+  if (!chosen) return undefined
+  const typedLimit = typed(await text({
+    ...terms, message: `Until when, or how often? ${LIMIT_EXAMPLES}. Empty: no limit`,
+    validate: (line) => isLimit(line) ? undefined : `Type ${LIMIT_EXAMPLES}. A time is within 12 hours.`,
+  }))
+  if (typedLimit === undefined) return undefined
+  const limit = typedLimit.trim() === '' ? {} : readAnswerLimit(typedLimit, Date.now())
+  if (!limit) return undefined
+  if (limit.until !== undefined) terms.output.write(`Allowed ${limitWords(limit)}.\n`)
+  const { answer: { decision, covers }, key } = chosen
+  return { decision, covers, ...(key !== undefined && { key }), ...limit, by: AT_THE_TERMINAL }
+}
+
+interface Choice {
+  readonly answer: OfferedAnswer
+  readonly key?: string
+  readonly label: string
+}
+
+const isLimit = (line: string | undefined): boolean =>
+  (line ?? '').trim() === '' || readAnswerLimit(line!, Date.now()) !== undefined
+
+/** The call with other arguments. The host judges them again. */
+async function edited(argumentsText: string, terms: PromptTerms): Promise<Json | undefined> {
+  const before = parseJson(argumentsText)
+  const line = typed(await text({
+    ...terms, message: 'The arguments, as JSON', ...(before.ok && { initialValue: JSON.stringify(before.value) }),
+    validate: (value) => objectIn(value ?? '') ? undefined : 'Type a JSON object.',
+  }))
+  const args = line === undefined ? undefined : objectIn(line)
+  return args && { decision: 'once', arguments: args, by: AT_THE_TERMINAL }
+}
+
+function objectIn(line: string): JsonObject | undefined {
+  const parsed = parseJson(line)
+  return parsed.ok && isJsonObject(parsed.value) ? parsed.value : undefined
 }
 
 async function trust(terms: PromptTerms): Promise<Json | undefined> {

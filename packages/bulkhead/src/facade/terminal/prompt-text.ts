@@ -79,7 +79,7 @@ export interface ApprovalText {
 }
 
 /** Rows for the prompt besides the answers, with some margin. */
-const PROMPT_ROWS = 7
+const PROMPT_ROWS = 10
 const LIST_ROWS = 5
 const LEAST_ARGUMENT_ROWS = 6
 /** For the arguments: a heading, and a note that they are hidden. */

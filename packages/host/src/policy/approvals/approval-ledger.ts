@@ -1,6 +1,7 @@
 import { BulkheadError, type Store, type StoredRecord } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { EventBus } from '../../records/events.ts'
+import { ApprovalCounts } from './approval-counts.ts'
 import {
   eventFieldsOf, identityOf, idOf, projectPrefix, storeKey, viewOf, type Approval, type ApprovalEnd,
   type ApprovalGrant, type StoredApproval,
@@ -23,15 +24,20 @@ const KEPT_AFTER_END_MS = 90 * 24 * 60 * 60 * 1000
 
 /** The approvals for projects in the store. Every method rejects with StoreUnavailable. */
 export class ApprovalLedger {
+  readonly counts: ApprovalCounts
   readonly #sources: LedgerSources
 
   constructor(sources: LedgerSources) {
     this.#sources = sources
+    this.counts = new ApprovalCounts(sources.store)
   }
 
   async read(workspace?: string): Promise<Ledger> {
     const records = await this.#sources.store.list('approval', workspace === undefined ? '' : projectPrefix(workspace))
-    const read = records.map((record) => ({ record, stored: readStored(record.key, record.value) }))
+    const read = await Promise.all(records.map(async (record) => {
+      const stored = readStored(record.key, record.value)
+      return { record, stored: stored?.maxUses === undefined ? stored : await this.counts.withUses(stored) }
+    }))
     return {
       approvals: read.flatMap(({ stored }) => stored ?? []),
       damaged: read.flatMap(({ record, stored }) => stored ? [] : [{ key: record.key, ...damageOf(record) }]),
@@ -83,6 +89,7 @@ export class ApprovalLedger {
       const stored = readStored(storeKey(old), value)
       return stored && !isOld(stored) ? value : undefined
     })))
+    await Promise.all(approvals.filter((old) => old.maxUses !== undefined && isOld(old)).map((old) => this.counts.forget(old)))
   }
 
   /** Creates no record: another process may have removed it. */
@@ -153,12 +160,16 @@ function isOfForm(value: { readonly [name: string]: Json }): boolean {
   const { origin, digests, ended = null, uses, lastUsedAt = null, grantedAt, expiresAt } = value
   return haveTexts(value, ['id', 'tool', 'approvalKey', 'workspace', 'sessionId', 'grantedBy'])
     && haveTexts(origin, ['layer', 'extension', 'version']) && haveTexts(digests, ['package', 'tool', 'capability'])
-    && ['covers', 'principal'].every((name) => value[name] === undefined || isText(value[name]))
+    && ['covers', 'principal', 'until'].every((name) => value[name] === undefined || isText(value[name]))
     && (value['answers'] === undefined || areAnswers(value['answers']))
     && (value['callers'] === undefined || areCallers(value['callers'])) && isDate(grantedAt)
     && (isDate(expiresAt) || (value['scope'] === 'session' && expiresAt === null))
+    && isLimit(value['maxUses'])
     && (lastUsedAt === null || isDate(lastUsedAt)) && Number.isInteger(uses) && (ended === null || isEnd(ended))
 }
+
+const isLimit = (value: Json | undefined): boolean =>
+  value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value > 0)
 
 const isEnd = (value: Json): boolean =>
   isJsonObject(value) && isDate(value['at']) && (value['how'] === 'expired' || value['how'] === 'revoked')

@@ -31,6 +31,10 @@ export interface ApprovalGrant {
   readonly grantedBy: string
   /** null: it ends with the session. */
   readonly expiresAt: string | null
+  /** How many calls it allows, with the one that it was given to. Absent: any number. */
+  readonly maxUses?: number
+  /** The person chose when it ends. */
+  readonly until?: string
 }
 
 /** A tool that makes the approved call. */
@@ -50,7 +54,8 @@ export interface Called {
 
 /** How an approval ended. */
 export interface ApprovalEnd {
-  readonly how: 'expired' | 'revoked'
+  /** used: it has allowed as many calls as it may. */
+  readonly how: 'expired' | 'revoked' | 'used'
   readonly at: string
   readonly by?: string
 }
@@ -79,11 +84,16 @@ export interface GrantSources {
   readonly by: string
   readonly now: number
   readonly lastsMs: number | undefined
+  /** Milliseconds since 1970: what the answer says. It ends no later. */
+  readonly until?: number | undefined
+  readonly maxUses?: number | undefined
 }
 
 export function makeGrant(
-  { scope, called, approvalKey, covers, answers, workspace, sessionId, principal, by, now, lastsMs }: GrantSources,
+  { scope, called, approvalKey, covers, answers, workspace, sessionId, principal, by, now, ...limits }: GrantSources,
 ): ApprovalGrant {
+  const { lastsMs = Infinity, until = Infinity, maxUses } = limits
+  const end = Math.min(now + lastsMs, until)
   const { tool, callers } = called
   const place = scope === 'session' ? sessionId : workspace
   return {
@@ -96,7 +106,9 @@ export function makeGrant(
     ...(callers.length > 0 && { callers: callers.map(approvedCaller) }),
     grantedAt: new Date(now).toISOString(),
     grantedBy: by,
-    expiresAt: lastsMs === undefined ? null : new Date(now + lastsMs).toISOString(),
+    expiresAt: Number.isFinite(end) ? new Date(end).toISOString() : null,
+    ...(maxUses !== undefined && { maxUses }),
+    ...(limits.until !== undefined && { until: new Date(limits.until).toISOString() }),
   }
 }
 
@@ -140,17 +152,28 @@ export function spanOf({ grantedAt, expiresAt }: ApprovalGrant): { readonly from
 export function viewOf(stored: StoredApproval, now: number): Approval {
   const { from, until } = spanOf(stored)
   const isOver = now < from || now >= until
-  const ended = stored.ended ?? (isOver ? { how: 'expired' as const, at: stored.expiresAt ?? '' } : null)
+  const ended = stored.ended ?? usedUp(stored) ?? (isOver ? { how: 'expired' as const, at: stored.expiresAt ?? '' } : null)
   return { ...stored, ended, status: ended?.how ?? 'standing' }
 }
+
+/** The call that it was given to is not among its uses. */
+const usedUp = ({ maxUses, uses, lastUsedAt, grantedAt }: StoredApproval): ApprovalEnd | undefined =>
+  maxUses !== undefined && uses + 1 >= maxUses ? { how: 'used', at: lastUsedAt ?? grantedAt } : undefined
 
 /** Oldest first. */
 export const byAge = (a: ApprovalGrant, b: ApprovalGrant): number =>
   a.grantedAt < b.grantedAt ? -1 : a.grantedAt > b.grantedAt ? 1 : a.id < b.id ? -1 : 1
 
 /** The fields of every event of an approval. */
-export const eventFieldsOf = ({ id: approvalId, scope, tool, approvalKey, origin, principal }: ApprovalGrant) =>
+export const eventFieldsOf = (
+  { id: approvalId, scope, tool, approvalKey, origin, principal }: Omit<ApprovalGrant, 'sessionId' | 'grantedBy' | 'expiresAt'>,
+) =>
   ({ approvalId, scope, tool, approvalKey, origin, ...(principal !== undefined && { principal }) })
+
+/** Those of the event that it was given. */
+export const grantedFieldsOf = ({ sessionId, grantedBy, expiresAt, maxUses, ...grant }: ApprovalGrant) => ({
+  ...eventFieldsOf(grant), sessionId, grantedBy, expiresAt, ...(maxUses !== undefined && { maxUses }),
+})
 
 const UNITS = [['day', 86_400_000], ['hour', 3_600_000], ['minute', 60_000]] as const
 
@@ -165,12 +188,13 @@ const ago = (at: string, now: number): string => `${spanWords(Math.max(0, now - 
 
 /** Why a call is allowed. */
 export function approvedWords(
-  { id, scope, approvalKey, grantedAt, grantedBy, expiresAt, uses, answers }: Approval, now: number,
+  { id, scope, approvalKey, grantedAt, grantedBy, expiresAt, uses, maxUses, answers }: Approval, now: number,
 ): string {
+  const left = maxUses === undefined ? '' : `, allows ${counted(maxUses - 1 - uses, 'more call')}`
   const ends = expiresAt === null
     ? 'ends with the session' : `expires in ${spanWords(Math.max(0, Date.parse(expiresAt) - now))}`
   return `${scope} approval ${id} of the key "${visibleText(approvalKey)}", which answers ${answersWords(answers)}, `
-    + `given ${ago(grantedAt, now)} by ${visibleText(grantedBy)}, ${ends}, used ${counted(uses, 'time')}`
+    + `given ${ago(grantedAt, now)} by ${visibleText(grantedBy)}, ${ends}, used ${counted(uses, 'time')}${left}`
 }
 
 const OF_ARGUMENTS = / for the arguments [0-9a-f]+$/
@@ -187,12 +211,13 @@ export const otherQuestionWords = ({ id, scope, answers }: Approval): string =>
 
 /** Why a call asks although its key was approved. */
 export function endedWords({ id, scope, approvalKey, ended, uses }: Approval, now: number): string {
-  const how = ended === null
-    ? 'has ended' : `${ended.how === 'expired' ? 'expired' : 'was revoked'} ${ago(ended.at, now)}`
+  const how = ended === null ? 'has ended' : `${ENDED[ended.how]} ${ago(ended.at, now)}`
   const by = ended?.by === undefined ? '' : ` by ${visibleText(ended.by)}`
   const key = visibleText(approvalKey)
   return `the ${scope} approval ${id} of the key "${key}" ${how}${by}, after ${counted(uses, 'use')}`
 }
+
+const ENDED = { expired: 'expired', revoked: 'was revoked', used: 'was used up' } as const
 
 /** Why a call asks although its key was approved for the project. */
 export const switchedOffWords = ({ id }: Approval): string =>

@@ -15,12 +15,15 @@ export class KeptApproval {
   readonly #startsAt: number
   #endsAt: number
   #end: ApprovalEnd | null
+  /** Of a limited one: the calls that it has allowed, in all hosts, with the first. */
+  #counted: number
   readonly #answers: ReadonlySet<string>
 
   constructor(grant: ApprovalGrant, { uses = 0, lastUsedAt = null, ended = null }: Partial<StoredApproval> = {}) {
     this.grant = grant
     this.verdict = approve('approval', 'approval', `the key was approved before (${grant.scope} approval ${grant.id})`)
     this.#savedUses = uses
+    this.#counted = uses + 1
     this.#lastUsedAt = lastUsedAt === null ? Number.NaN : Date.parse(lastUsedAt)
     this.#end = ended
     this.#answers = new Set(grant.answers ?? [MODE_QUESTION])
@@ -35,7 +38,22 @@ export class KeptApproval {
   }
 
   stands(now: number): boolean {
-    return now < this.#endsAt && now >= this.#startsAt
+    return now < this.#endsAt && now >= this.#startsAt && !this.isUsedUp
+  }
+
+  /** Its uses are counted in the store, before the call runs. */
+  get isLimited(): boolean {
+    return this.grant.maxUses !== undefined
+  }
+
+  get isUsedUp(): boolean {
+    return this.grant.maxUses !== undefined && this.#counted >= this.grant.maxUses
+  }
+
+  /** What the store has counted. */
+  counted(calls: number): void {
+    this.#counted = calls
+    this.#savedUses = calls - 1
   }
 
   /** Revoked, not just expired. */
@@ -44,7 +62,7 @@ export class KeptApproval {
   }
 
   use(now: number): void {
-    this.#unsavedUses++
+    if (!this.isLimited) this.#unsavedUses++
     this.#lastUsedAt = now
   }
 
@@ -74,7 +92,8 @@ export class KeptApproval {
 
   /** Takes over the stored state. Uses that are not stored yet stay. */
   catchUp({ uses, lastUsedAt, ended }: StoredApproval): void {
-    this.#savedUses = uses
+    if (!this.isLimited) this.#savedUses = uses
+    else if (uses + 1 > this.#counted) this.counted(uses + 1)
     const last = lastUsedAt === null ? Number.NaN : Date.parse(lastUsedAt)
     if (!(this.#lastUsedAt >= last)) this.#lastUsedAt = last
     if (ended) this.end(ended)

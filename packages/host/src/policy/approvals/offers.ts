@@ -10,6 +10,8 @@ export interface Offer {
   readonly decision: OfferedAnswer['decision']
   readonly covers: OfferedAnswer['covers']
   readonly keys: readonly CoveredKey[]
+  /** Keys that it may have instead, the least first. */
+  readonly narrower?: readonly CoveredKey[]
   /** The key of the folder whose files the words count. */
   readonly counted?: string
   /** What it covers. `files`: how many are in the folder. */
@@ -24,9 +26,9 @@ type Reach = Omit<Offer, 'decision'>
 
 export const THIS_CALL: Offer = { decision: 'once', covers: 'call', keys: [], words: () => 'this call' }
 
-/** The answers to a call, the one that covers the least first. */
+/** The answers to a call, the one that covers the least first. `isTask`: the session is that of a sub-agent. */
 export function offersOf(
-  tool: Pick<ToolEntry, 'name' | 'approvalKey'>, analysis: CallAnalysis, forProject: boolean,
+  tool: Pick<ToolEntry, 'name' | 'approvalKey'>, analysis: CallAnalysis, forProject: boolean, isTask = false,
 ): readonly Offer[] {
   const { questions = [MODE_QUESTION] } = analysis
   const all = questions.length === 0 ? [] : reachesOf(tool, analysis)
@@ -35,7 +37,7 @@ export function offersOf(
     reaches.map((reach) => ({ ...reach, decision, words: (files) => `${reach.words(files)} ${where}` }))
   return [
     THIS_CALL,
-    ...lasting('session', 'in this session'),
+    ...lasting('session', isTask ? 'for this task' : 'in this session'),
     // The code of the tool could return the same key for every call.
     ...forProject && !analysis.keyByTool ? lasting('project', 'in every session of this project') : [],
   ]
@@ -43,11 +45,20 @@ export function offersOf(
 
 const theSameCall = (reach: Reach): Reach => ({ ...reach, words: () => 'the same call' })
 
-/** The offer that an answer chooses. In place of one that was not made: the least for the session, then this call. */
-export function chosenOffer(offers: readonly Offer[], { decision, covers = 'key' }: ApprovalAnswer): Offer {
+/**
+ * The offer that an answer chooses. In place of one that was not made: the least for the session, then this call. What
+ * is over at once covers this call.
+ */
+export function chosenOffer(
+  offers: readonly Offer[], { decision, covers = 'key', key, until, uses }: ApprovalAnswer, now: number,
+): Offer {
+  if (uses === 1 || (until !== undefined && Date.parse(until) <= now)) return THIS_CALL
   const lasting = offers.filter((offer) => offer.decision === decision)
-  return lasting.find((offer) => offer.covers === covers) ?? lasting[0]
-    ?? offers.find((offer) => offer.decision === 'session') ?? offers[0]!
+  const least = lasting[0] ?? offers.find((offer) => offer.decision === 'session') ?? offers[0]!
+  const chosen = lasting.find((offer) => offer.covers === covers) ?? least
+  if (key === undefined || chosen.keys.some((own) => own.key === key)) return chosen
+  const narrower = chosen.narrower?.find((own) => own.key === key)
+  return narrower ? { ...chosen, keys: [narrower], words: () => narrower.covers } : least
 }
 
 function reachesOf(tool: Pick<ToolEntry, 'name' | 'approvalKey'>, analysis: CallAnalysis): readonly Reach[] {
@@ -83,9 +94,10 @@ function wider(subjects: readonly Subject[]): readonly Reach[] {
   const shared = (first?.within ?? []).filter((key) => others.every(({ within = [] }) => within.includes(key)))
   const folder = shared.find((key) => !isWhole(key) && key !== '/')
   const workspace = shared.find(isWhole)
+  const below = shared.filter((key) => !isWhole(key) && key !== '/').map((key) => thisFolder(key, 'folder').keys[0]!)
   return [
     ...(folder === undefined ? [] : [thisFolder(folder, 'folder')]),
-    ...(workspace === undefined ? [] : [theWorkspace(workspace)]),
+    ...(workspace === undefined ? [] : [{ ...theWorkspace(workspace), narrower: below }]),
   ]
 }
 

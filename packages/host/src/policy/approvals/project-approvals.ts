@@ -1,7 +1,7 @@
 import type { Clock, Store, Work } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
 import { PendingWrites } from '../../records/call-journal.ts'
-import { identityOf, eventFieldsOf, type Approval, type ApprovalEnd, type ApprovalGrant } from './approval.ts'
+import { identityOf, grantedFieldsOf, type Approval, type ApprovalEnd, type ApprovalGrant } from './approval.ts'
 import { ApprovalLedger, damagedApproval, type DamagedApproval } from './approval-ledger.ts'
 import { ApprovalIndex, KeptApproval } from './kept-approval.ts'
 
@@ -117,10 +117,7 @@ export class ProjectApprovals {
       lost()
       throw thrown
     }))
-    this.#sources.events.emit({
-      type: 'ApprovalGranted', ...eventFieldsOf(grant),
-      sessionId: grant.sessionId, grantedBy: grant.grantedBy, expiresAt: grant.expiresAt,
-    })
+    this.#sources.events.emit({ type: 'ApprovalGranted', ...grantedFieldsOf(grant) })
     for (const listener of this.#listeners) listener()
   }
 

@@ -5,8 +5,8 @@ import type { EventBus } from '../../records/events.ts'
 import type { Subject } from '../model/checked-call.ts'
 import { MODE_QUESTION } from '../model/verdict.ts'
 import {
-  byAge, eventFieldsOf, identityOf, identityOfCalled, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope,
-  type Called, type StoredApproval,
+  byAge, eventFieldsOf, grantedFieldsOf, identityOf, identityOfCalled, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope,
+  type Called, type GrantSources, type StoredApproval,
 } from './approval.ts'
 import { readOwnApproval } from './approval-ledger.ts'
 import type { ApprovalTerms } from './approval-terms.ts'
@@ -33,6 +33,9 @@ export interface CoveredKey {
   /** In words. */
   readonly covers: string
 }
+
+/** What the answer says about its end. */
+export type ApprovalLimits = Pick<GrantSources, 'until' | 'maxUses'>
 
 /** What a call needs approved: the whole, or each subject. */
 export interface Approvable {
@@ -90,6 +93,19 @@ export class SessionApprovals {
   async refreshIfStale(): Promise<void> {
     const { project } = this.#sources
     if (this.forProject && await project.isStale()) await project.refresh()
+    await project.ledger.counts.refresh([...this.#own.all(), ...this.forProject ? project.all() : []])
+  }
+
+  /**
+   * Counts a call that limited approvals allow, in the store, before it runs. Resolves with whether all had a use left.
+   * Rejects with StoreUnavailable.
+   */
+  async take(approvals: readonly KeptApproval[]): Promise<boolean> {
+    const { project, events, clock } = this.#sources
+    const last = await project.ledger.counts.take(approvals.filter(({ isLimited }) => isLimited))
+    const expiresAt = new Date(clock.now()).toISOString()
+    for (const { grant } of last ?? []) events.emit({ type: 'ApprovalExpired', ...eventFieldsOf(grant), expiresAt })
+    return last !== undefined
   }
 
   /** The revision that an answer rests on. undefined if it rests on approvals of this session only. */
@@ -159,15 +175,18 @@ export class SessionApprovals {
    */
   remember(
     called: Called, { key: approvalKey, covers }: CoveredKey, scope: ApprovalScope, by: string,
-    questions: readonly string[] = [MODE_QUESTION],
+    questions: readonly string[] = [MODE_QUESTION], limits: ApprovalLimits = {},
   ): void {
     const { sessionId, principal, workspace, clock, terms, events, project } = this.#sources
     const { sessionMs, projectMs, forProject } = terms()
     const identity = this.#identityOf(called)
     const before = scope === 'session' ? this.#own.get(identity, approvalKey) : project.find(identity, approvalKey)
-    const kept = before?.stands(clock.now()) ? before.grant.answers ?? [MODE_QUESTION] : []
+    // What one answer limits does not become unlimited by another.
+    const isSame = limits.until === undefined && limits.maxUses === undefined && before?.stands(clock.now()) === true
+      && before.grant.until === undefined && !before.isLimited
+    const kept = isSame ? before.grant.answers ?? [MODE_QUESTION] : []
     const answers = [...new Set([...kept, ...questions])].slice(-MOST_ANSWERS)
-    const given = { called, approvalKey, covers, answers, workspace, sessionId, principal, by, now: clock.now() }
+    const given = { called, approvalKey, covers, answers, workspace, sessionId, principal, by, now: clock.now(), ...limits }
     const grant = makeGrant({ ...given, scope: 'session', lastsMs: sessionMs })
     const keep = () => {
       this.#own.set(this.#identityOf(called), new KeptApproval(grant))
@@ -176,8 +195,7 @@ export class SessionApprovals {
     // If it cannot be stored for the project, it still holds for this session.
     if (scope === 'project' && forProject) return project.add(makeGrant({ ...given, scope, lastsMs: projectMs }), keep)
     keep()
-    const { grantedBy, expiresAt } = grant
-    events.emit({ type: 'ApprovalGranted', ...eventFieldsOf(grant), sessionId, grantedBy, expiresAt })
+    events.emit({ type: 'ApprovalGranted', ...grantedFieldsOf(grant) })
   }
 
   /** Called for each approval that is given for the project. */

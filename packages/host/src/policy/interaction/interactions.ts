@@ -5,7 +5,7 @@ import {
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { EventBus } from '../../records/events.ts'
-import { raceInteractors, readApproval } from './interactors.ts'
+import { isPostponed, raceInteractors, readApproval } from './interactors.ts'
 import { Mutex } from '../../model/waiting.ts'
 
 export interface InteractionSources {
@@ -127,7 +127,7 @@ export class Interactions {
         correlationId, issuedAt, request, source, ...(callId === undefined ? {} : { callId }), ...asked,
       }
       return raceInteractors(request.kind === 'Form' ? interactors.filter(takesForms) : interactors, envelope, terms)
-    }, ({ status }) => status)
+    }, (response) => isPostponed(request, response) ? 'timeout' : response.status)
   }
 
   /** A question with a device code ends when the code expires. */
@@ -141,7 +141,7 @@ export class Interactions {
   #approveBy(approver: Approver, approval: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
     const decide = async (until: AbortSignal) => readApproval(await approver.approve(approval, until))
     return this.#observed('Approve', 'host', () => this.#inTime(signal, decide), (answer) => {
-      if (answer === LATE) return 'timeout'
+      if (answer === LATE || answer.decision === 'later') return 'timeout'
       return answer.decision === 'reject' ? 'rejected' : 'accepted'
     })
   }

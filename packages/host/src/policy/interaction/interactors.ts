@@ -160,14 +160,29 @@ export function requireApproval(value: unknown): void {
 
 /** An unknown answer is a no. */
 export function readApproval(value: unknown): ApprovalAnswer {
-  const { decision = value, covers, reason, by } = isJsonObject(value) ? value : {}
+  const { decision = value, covers, reason, by, ...limits } = isJsonObject(value) ? value : {}
   if (!decisions.has(decision) || (covers !== undefined && !coverings.has(covers))) return UNKNOWN
+  if (!areLimits(limits)) return UNKNOWN
+  const { key, until, uses, arguments: edited } = limits
   return {
     decision: decision as ApprovalAnswer['decision'],
     ...(covers === undefined ? {} : { covers: covers as NonNullable<ApprovalAnswer['covers']> }),
+    ...(key !== undefined && { key }), ...(until !== undefined && { until }), ...(uses !== undefined && { uses }),
+    ...(edited !== undefined && { arguments: edited }),
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(typeof by === 'string' && by !== '' ? { by: by.slice(0, MAX_NAME_CHARS) } : {}),
   }
+}
+
+const IN_A_ZONE = /T.*(?:Z|[+-]\d\d:\d\d)$/
+
+/** An answer with a limit that cannot be read must not count without it. */
+function areLimits(value: object): value is Pick<ApprovalAnswer, 'key' | 'until' | 'uses' | 'arguments'> {
+  const { key, until, uses, arguments: edited } = value as { readonly [name: string]: unknown }
+  return (key === undefined || typeof key === 'string')
+    && (until === undefined || (typeof until === 'string' && IN_A_ZONE.test(until) && !Number.isNaN(Date.parse(until))))
+    && (uses === undefined || (Number.isSafeInteger(uses) && (uses as number) > 0))
+    && (edited === undefined || isJsonObject(edited))
 }
 
 const malformed = (how: string) => new BulkheadError('InteractionUnavailable', `The question was answered ${how}.`)
@@ -201,10 +216,12 @@ export function raceInteractors(
   const late = () =>
     end(new BulkheadError('InteractionTimeout', 'No one answered in time.'), () => resolve({ status: 'timeout' }))
   const faults: unknown[] = []
+  let postponed: InteractionResponse | undefined
   let waiting = interactors.length
   const giveUp = (fault?: unknown) => {
     if (fault !== undefined) faults.push(fault)
     if (--waiting > 0) return
+    if (postponed) return answered(postponed)
     if (faults.length < interactors.length) return late()
     const error = unavailable(faults[0])
     end(error, () => reject(error))
@@ -214,12 +231,19 @@ export function raceInteractors(
   for (const interactor of interactors) {
     const asked = (async () => readResponse(envelope.request, await interactor.interact(envelope, over.signal)))()
     asked.then(
-      (response) => response.status === 'timeout' ? giveUp() : answered(response),
+      (response) => {
+        if (isPostponed(envelope.request, response)) postponed = response
+        return response.status === 'timeout' || response === postponed ? giveUp() : answered(response)
+      },
       (thrown: unknown) => giveUp(thrown ?? 'it failed'),
     )
   }
   return promise
 }
+
+/** "Not now" of one person leaves the question to others. */
+export const isPostponed = ({ kind }: InteractionRequest, response: InteractionResponse): boolean =>
+  kind === 'Approve' && response.status === 'accepted' && readApproval(response.value).decision === 'later'
 
 function unavailable(fault: unknown): BulkheadError {
   if (BulkheadError.is(fault) && fault.code === 'InteractionUnavailable') return fault
