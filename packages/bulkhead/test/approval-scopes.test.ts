@@ -181,7 +181,8 @@ it.each<[string, JsonObject, readonly string[] | undefined, string]>([
 it('offers each folder between as a narrower key of the workspace, and takes no other', async () => {
   answer = { decision: 'session', covers: 'workspace', key: 'a/' }
   await write('a/b/c.txt')
-  expect(asked.at(-1)!.answers.find(({ covers }) => covers === 'workspace')).toMatchObject({ keys: ['./'], narrower: ['a/b/', 'a/'] })
+  const whole = asked.at(-1)!.answers.find(({ covers }) => covers === 'workspace')
+  expect(whole).toMatchObject({ keys: ['./'], narrower: ['a/b/', 'a/'] })
   expect(session.approvals()).toMatchObject([{ approvalKey: 'a/', covers: 'this folder (a)' }])
   answer = { decision: 'session', covers: 'folder', key: './' }
   await write('d/e.txt')

@@ -11,9 +11,7 @@ export { BulkheadError, ERRORS, isErrorCode, requireOptions, RETRIED_CLASSES, VA
 export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } from './model/errors.ts'
 export { EVENT_TYPES } from './model/events.ts'
 export type { BulkheadEvent, CallLog, CallProgress, EventBody, EventListener, EventOf, EventType } from './model/events.ts'
-export {
-  LIMIT_EXAMPLES, limitWords, readAnswerLimit, untilWords, type AnswerLimit,
-} from './model/answer-limit.ts'
+export { LIMIT_EXAMPLES, limitWords, readAnswerLimit, untilWords, type AnswerLimit } from './model/answer-limit.ts'
 export {
   APPROVAL_ANSWERS, APPROVAL_COVERS, TOOL_INTERACTION_KINDS, type ApprovalAnswer, type ApprovalRequest,
   type InteractionEnvelope, type InteractionKind, type InteractionOption, type InteractionRequest,

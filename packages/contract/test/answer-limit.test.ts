@@ -6,7 +6,8 @@ const at = (hour: number, minute = 0): number => new Date(2026, 0, 5, hour, minu
 test.each<[string, object | undefined]>([
   ['17:00', { until: new Date(at(17)).toISOString() }], [' 9:05 ', undefined],
   ['10:00', undefined], ['01:30', undefined], ['30 min', { until: new Date(at(10, 30)).toISOString() }],
-  ['2h', { until: new Date(at(12)).toISOString() }], ['5 times', { uses: 5 }], ['1 time', { uses: 1 }], ['3x', { uses: 3 }],
+  ['2h', { until: new Date(at(12)).toISOString() }],
+  ['5 times', { uses: 5 }], ['1 time', { uses: 1 }], ['3x', { uses: 3 }],
   ['0 times', undefined], ['25:00', undefined], ['5', undefined], ['', undefined], ['17:00 tomorrow', undefined],
 ])('%j at ten is %j', (text, limit) => {
   expect(readAnswerLimit(text, at(10))).toEqual(limit)

@@ -1,6 +1,6 @@
 import {
-  LIMIT_EXAMPLES, readAnswerLimit, type ApprovalRequest, type InteractionEnvelope, type InteractionOption, type InteractionResponse,
-  type OfferedAnswer,
+  LIMIT_EXAMPLES, readAnswerLimit, type ApprovalRequest, type InteractionEnvelope, type InteractionOption,
+  type InteractionResponse, type OfferedAnswer,
 } from '@bulkhead/contract'
 import { readFormValues, type FormSchema } from '@bulkhead/kit/form'
 import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'

@@ -23,7 +23,10 @@ it.each<[string, readonly string[], object]>([
     'a time and a narrower key', [...downs(3), ENTER, ...downs(2), ENTER, '1 h', ENTER],
     { decision: 'session', covers: 'workspace', key: 'a/', until: expect.any(String) },
   ],
-  ['other arguments', [...downs(4), ENTER, '{"city":"Bodo"}', ENTER], { decision: 'once', arguments: { city: 'Bodo' } }],
+  [
+    'other arguments', [...downs(4), ENTER, '{"city":"Bodo"}', ENTER],
+    { decision: 'once', arguments: { city: 'Bodo' } },
+  ],
 ])('a person answers with %s', async (_, keys, value) => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const request = { kind: 'Approve', approval } as const

@@ -5,7 +5,8 @@ import type { EventBus } from '../../records/events.ts'
 import type { Subject } from '../model/checked-call.ts'
 import { MODE_QUESTION } from '../model/verdict.ts'
 import {
-  byAge, eventFieldsOf, grantedFieldsOf, identityOf, identityOfCalled, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope,
+  byAge, eventFieldsOf, grantedFieldsOf, identityOf, identityOfCalled, makeGrant, type Approval,
+  type ApprovalEnd, type ApprovalScope,
   type Called, type GrantSources, type StoredApproval,
 } from './approval.ts'
 import { readOwnApproval } from './approval-ledger.ts'

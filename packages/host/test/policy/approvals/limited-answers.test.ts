@@ -23,7 +23,7 @@ const explained = async (session: Session) =>
   (await session.explain({ id: 'e', name: 'echo', arguments: { city: 'Oslo' } })).decision
 const listed = async (host: Host) => await host.approvals.list({ ended: true })
 
-test.each(['session', 'project'] as const)('a %s answer for 3 times allows three calls, with the first', async (decision) => {
+test.each(['session', 'project'] as const)('a %s answer for 3 times allows three calls', async (decision) => {
   const { world, open, asked } = hostOf({ decision, uses: 3 })
   const session = await open()
   expect(await verdicts(session, 2)).toEqual(['output', 'output'])
@@ -75,7 +75,8 @@ test('an answer until a time ends then, and never later than the terms say', asy
   const { clock, open } = hostOf({ decision: 'session', until: '2026-01-01T01:00:00+00:30' })
   const session = await open()
   expect(await verdicts(session, 1)).toEqual(['output'])
-  expect(session.approvals()).toMatchObject([{ expiresAt: '2026-01-01T00:30:00.000Z', until: '2026-01-01T00:30:00.000Z' }])
+  const end = '2026-01-01T00:30:00.000Z'
+  expect(session.approvals()).toMatchObject([{ expiresAt: end, until: end }])
   await clock.advance(29 * 60_000)
   expect(await verdicts(session, 1)).toEqual(['output'])
   await clock.advance(60_000)
