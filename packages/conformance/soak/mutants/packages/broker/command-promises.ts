@@ -61,7 +61,7 @@ export const BROKER_COMMAND_PROMISES: readonly Mutant[] = [
     what: 'A command ends with everything that it started',
     file: 'packages/broker/src/shell/run.ts',
     from: 'await this.#parts.leftovers.end(this.#identity)',
-    to: '',
+    to: 'void 0',
     test: 'packages/broker/test/process/run-processes.test.ts',
   },
   {

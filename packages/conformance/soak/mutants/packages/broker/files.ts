@@ -13,7 +13,7 @@ export const BROKER_FILES: readonly Mutant[] = [
     file: 'packages/broker/src/fs/write-file.ts',
     from: 'if (bytes.length > MAX_BYTES) throw',
     to: 'if (false) throw',
-    test: 'packages/broker/test/fs/file-scope.test.ts',
+    test: 'packages/broker/test/fs/write-file.test.ts',
   },
   {
     what: 'MAX_BYTES: result of an edit',
