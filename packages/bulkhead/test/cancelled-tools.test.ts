@@ -23,6 +23,7 @@ const never = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason as Error)) })
 
 beforeAll(async () => {
+  earlier = new Set(pids())
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-cancel-'))
   mkdirSync(join(folder, 'ws'))
   server.listen(0, '127.0.0.1')
@@ -55,19 +56,23 @@ afterAll(async () => {
 /** Identifies the shell that cleans up after a killed host. */
 const SWEEPER = 'while IFS= read -r line'
 
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+const pids = (): readonly string[] =>
+  readdirSync('/proc/self/task').flatMap((task) => read(`/proc/self/task/${task}/children`).split(' '))
+/** Other test files of this process left them: a server of PostgreSQL, for example. */
+let earlier: ReadonlySet<string> = new Set()
+
 /** Names of child processes, except the shell that cleans up after a killed host. Any may end meanwhile. */
 function children(): readonly string[] {
-  const read = (file: string): string => {
-    try {
-      return readFileSync(file, 'utf8')
-    } catch {
-      return ''
-    }
-  }
-  return readdirSync('/proc/self/task')
-    .flatMap((task) => read(`/proc/self/task/${task}/children`).split(' '))
+  return pids()
     .flatMap((pid) =>
-      pid === '' || read(`/proc/${pid}/cmdline`).includes(SWEEPER) ? [] : read(`/proc/${pid}/comm`).trim(),
+      pid === '' || earlier.has(pid) || read(`/proc/${pid}/cmdline`).includes(SWEEPER) ? [] : read(`/proc/${pid}/comm`).trim(),
     )
     .filter((name) => name !== '')
 }

@@ -4,7 +4,16 @@
  * × path, because it builds no regular expression from untrusted text.
  */
 export function matchGlob(pattern: string, path: string): boolean {
-  return compileGlob(pattern)(pathSegments(path)).covers
+  return relationTo(pattern, path).covers
+}
+
+const compiled = new Map<string, (path: readonly string[]) => GlobMatch>()
+/** Patterns of manifests and rules, which every call compares. */
+const MOST_COMPILED = 1_000
+
+export function relationTo(pattern: string, path: string): GlobMatch {
+  if (compiled.size > MOST_COMPILED) compiled.clear()
+  return compiled.getOrInsertComputed(pattern, () => compileGlob(pattern))(pathSegments(path))
 }
 
 /** The relation of a pattern to a path. */
@@ -30,16 +39,16 @@ export function compileGlob(
 ): (path: readonly string[]) => GlobMatch {
   const parts = pathSegments(pattern)
   const wild = parts.findIndex((part) => part.includes('*'))
-  // Most patterns have no wildcard except a final `**`. Then comparing segments is enough.
-  if (below && (wild < 0 || (wild === parts.length - 1 && parts[wild] === '**'))) {
-    const fixed = wild < 0 ? parts : parts.slice(0, wild)
-    return (path) => {
-      const common = Math.min(fixed.length, path.length)
-      for (let index = 0; index < common; index++) if (fixed[index] !== path[index]) return OUTSIDE
-      return path.length >= fixed.length ? INSIDE : ABOVE
-    }
+  // Comparing is enough for the first segments, and for most patterns.
+  const fixed = wild < 0 ? parts : parts.slice(0, wild)
+  const rest = parts.slice(fixed.length)
+  const isAll = below && (rest.length === 0 || (rest.length === 1 && rest[0] === '**'))
+  return (path) => {
+    const common = Math.min(fixed.length, path.length)
+    for (let index = 0; index < common; index++) if (fixed[index] !== path[index]) return OUTSIDE
+    if (path.length < fixed.length) return ABOVE
+    return isAll ? INSIDE : matchSegments(rest, path.slice(fixed.length), below)
   }
-  return (path) => matchSegments(parts, path, below)
 }
 
 /** The segments of a path or pattern. Empty ones count only at the start. */

@@ -39,7 +39,7 @@ test('there is no busy poll for the first message, nor while replies are too slo
   const before = immediates()
   for (let count = 0; count < 640; count++) {
     busyPoll.sent()
-    if (count > 0 && count % 16 === 0) pass(0.3)
+    if (count > 0 && count % 16 === 0) pass(0.5)
     busyPoll.received()
     expect(immediates()).toBe(before)
   }
@@ -52,7 +52,7 @@ test('one slow message does not stop the busy poll of a long exchange', async ()
     busyPoll.received()
     busyPoll.sent()
   }
-  pass(0.3)
+  pass(0.5)
   await turn()
   expect(immediates()).toBeLessThanOrEqual(before)
   busyPoll.received()
@@ -68,7 +68,7 @@ test('after many fast messages there is a busy poll, until its time is over', as
   busyPoll.sent()
   await turn()
   expect(immediates()).toBe(before + 1)
-  pass(0.3)
+  pass(0.5)
   await turn()
   expect(immediates()).toBeLessThanOrEqual(before)
 })

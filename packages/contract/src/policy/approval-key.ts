@@ -87,8 +87,12 @@ function readsAsJson(text: string): boolean {
 }
 
 /** The first character of an escape determines its length, so a separator may also be a hexadecimal digit. */
-const escape = (text: string, separators: ReadonlySet<string>): string =>
-  Array.from(text, (char) => char === '%' || separators.has(char) || CONTROL.test(char) ? percent(char) : char).join('')
+const escape = (text: string, separators: ReadonlySet<string>): string => isPlain(text, separators) ? text
+  : Array.from(text, (char) => char === '%' || separators.has(char) || CONTROL.test(char) ? percent(char) : char).join('')
+
+/** Most are. */
+const isPlain = (text: string, separators: ReadonlySet<string>): boolean =>
+  !text.includes('%') && !CONTROL.test(text) && !separators.values().some((one) => text.includes(one))
 
 const percent = (char: string): string =>
   Array.from(encoder.encode(char), (byte) => '%' + byte.toString(16).padStart(2, '0')).join('')

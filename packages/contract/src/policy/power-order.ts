@@ -1,4 +1,4 @@
-import { compileGlob, globContains, globsOverlap, pathSegments } from '@bulkhead/kit/glob'
+import { globContains, globsOverlap, pathSegments, relationTo } from '@bulkhead/kit/glob'
 import { hostCovers, hostMatches, hostsOverlap } from '@bulkhead/kit/hosts'
 import { ANY_COMMAND } from '../model/names.ts'
 import type { Ceiling, ShellRequirement } from '../validation/requirements.ts'
@@ -210,7 +210,7 @@ export const allowsNeed = (power: Power, { kind, subject, below, args }: CallNee
         (command.cmd === subject || command.cmd === ANY_COMMAND)
         && (args === undefined || matchArguments(command.args, args)))
       default: return READING[kind].of(layer).some((pattern) =>
-        compileGlob(pattern)(pathSegments(subject))[below ? 'leads' : 'covers'])
+        relationTo(pattern, subject)[below ? 'leads' : 'covers'])
     }
   })
 
