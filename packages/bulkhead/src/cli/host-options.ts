@@ -21,6 +21,20 @@ export const HOME_OPTIONS = {
   },
 } as const satisfies CommandOptions
 
+/** Of commands that use a store. */
+export const STORE_OPTION = {
+  store: {
+    type: 'string', value: 'STORE', completes: 'file',
+    text: 'the store: a file, or the URL of a PostgreSQL server, postgres://… (default: that of the home)',
+  },
+} as const satisfies CommandOptions
+
+/** Options of commands that need a store and no project. */
+export const RECORDS_OPTIONS = { ...HOME_OPTIONS, ...STORE_OPTION } as const satisfies CommandOptions
+
+/** Where the records are. */
+export type StorePlace = Partial<Pick<ValuesOf<typeof RECORDS_OPTIONS>, 'home' | 'store'>>
+
 /** Options of commands that open a host and print no JSON. */
 export const FOLDER_OPTIONS = {
   'workspace': { type: 'string', value: 'DIR', completes: 'folder', text: 'folder to work on (default: this folder)' },
@@ -48,6 +62,7 @@ export const MODE_OPTION = {
 /** Options of commands that write to the store. */
 export const STORE_OPTIONS = {
   'no-store': { type: 'boolean', text: 'do not read or write state, approvals or the audit log' },
+  ...STORE_OPTION,
 } as const satisfies CommandOptions
 
 /** Options of commands that bundle the folder of an extension. */
@@ -85,7 +100,8 @@ export async function openHost(
     import('../facade/create-host.ts'), import('./token-book.ts'),
   ])
   const interactor = serving ? undefined : terminal()
-  const opened = remembering && !values['no-store'] ? await openStore(values.home) : undefined
+  if (values['no-store'] && values.store !== undefined) throw new UsageError('--no-store and --store cannot be used together.')
+  const opened = remembering && !values['no-store'] ? await openStore(values) : undefined
   const store = opened && remembering === 'no sessions' ? withoutSessions(opened) : opened
   const options = {
     ...foldersOf(values),
@@ -143,9 +159,11 @@ function warnNotStored(): EventListener {
 }
 
 /** Rejects with StoreUnavailable. Falling back to an empty store would lose approvals and audit records. */
-async function openStore(home: string | undefined): Promise<Store> {
+async function openStore({ home, store }: StorePlace): Promise<Store> {
+  const { chosenStore } = await import('../facade/store-choice.ts')
+  const chosen = chosenStore(homeFolder(home), process.env, { given: store })
   try {
-    return await openChosen(await storeHere(home))
+    return await openChosen(chosen)
   } catch (error) {
     const { data } = BulkheadError.from(error)
     const message = `${messageOf(error)} Use --no-store to continue without state, approvals and audit.`
@@ -153,10 +171,10 @@ async function openStore(home: string | undefined): Promise<Store> {
   }
 }
 
-/** The store of this user. Rejects with ConfigInvalid. */
-export async function storeHere(home: string | undefined): Promise<StoreChoice> {
-  const { chosenStore } = await import('../facade/store-choice.ts')
-  return chosenStore(homeFolder(home), process.env)
+/** The store that is named, or that of this user. Rejects with ConfigInvalid. */
+export async function storeHere({ home, store }: StorePlace): Promise<StoreChoice> {
+  const { chosenStore, namedStore } = await import('../facade/store-choice.ts')
+  return store === undefined ? chosenStore(homeFolder(home), process.env) : namedStore(store)
 }
 
 /** Opens a store, and makes it where there is none. */
@@ -187,19 +205,19 @@ const withoutSessions = (store: Store): Store => ({
 
 /** Opens an existing store and never creates one. `what` names the wanted data in the error message. */
 export async function withStore<Value>(
-  home: string | undefined, what: string, use: (store: Store) => Promise<Value>,
+  place: StorePlace, what: string, use: (store: Store) => Promise<Value>,
 ): Promise<Value> {
-  const chosen = await storeHere(home)
+  const chosen = await storeHere(place)
   if (chosen.kind === 'file' && !existsSync(chosen.file)) {
-    const advice = 'The first call creates it. If it is in another folder, use --home.'
+    const advice = 'The first call creates it. If it is in another folder, use --home; to name the file, --store.'
     throw new BulkheadError('StoreUnavailable', `There is no ${what} at ${chosen.file}. ${advice}`)
   }
   return using(chosen, use)
 }
 
 /** As `withStore`, and makes the store where there is none. */
-export const withNewStore = async <Value>(home: string | undefined, use: (store: Store) => Promise<Value>): Promise<Value> =>
-  using(await storeHere(home), use)
+export const withNewStore = async <Value>(place: StorePlace, use: (store: Store) => Promise<Value>): Promise<Value> =>
+  using(await storeHere(place), use)
 
 async function using<Value>(chosen: StoreChoice, use: (store: Store) => Promise<Value>): Promise<Value> {
   const store = await openChosen(chosen)

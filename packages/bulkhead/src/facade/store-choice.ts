@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { BulkheadError, CONFIG_FILE, type ConfigFile, type Store } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { isAbsent } from '@bulkhead/kit/folders'
@@ -20,14 +20,23 @@ export type StoreChoice =
 
 type Folders = LayerFolders & { readonly config?: ConfigFile }
 
+/** A store that a person names: the path of a file or a URL. Throws ConfigInvalid. */
+export const namedStore = (name: string): StoreChoice => name.includes('://')
+  ? { kind: 'postgres', url: requirePostgresUrl(name), retention: {} } : { kind: 'file', file: resolve(name) }
+
 /**
- * The store that a machine, a variable or a user has chosen. Rejects with ConfigInvalid if that cannot be read: records
- * must not go somewhere else.
+ * The store that a machine, `given`, a variable or a user has chosen. Rejects with ConfigInvalid if that cannot be read:
+ * records must not go somewhere else.
  */
 export async function chosenStore(
-  home: string, env: Readonly<Record<string, string | undefined>>, folders: Folders = {},
+  home: string, env: Readonly<Record<string, string | undefined>>,
+  { given, ...folders }: Folders & { readonly given?: string | undefined } = {},
 ): Promise<StoreChoice> {
   const { machine, store } = await writtenStore(home, folders)
+  if (given !== undefined) {
+    if (machine === undefined) return namedStore(given)
+    throw new BulkheadError('ConfigInvalid', 'The policy of this machine names the store. Leave out --store.')
+  }
   const url = machine ?? (env[STORE_VARIABLE] || store?.url)
   if (url === undefined) return { kind: 'file', file: storeFile(home) }
   return { kind: 'postgres', url: requirePostgresUrl(url), retention: store?.retention ?? {} }

@@ -1,6 +1,7 @@
 import type { ErrorClass, ErrorCode } from './errors.ts'
 import type { LifecyclePhase, LifecycleState } from './lifecycle.ts'
 import type { Json } from '@bulkhead/kit/json'
+import type { RuleCapability } from './names.ts'
 import type { OutcomeOrigin } from './outcome.ts'
 
 interface CallEvent {
@@ -9,6 +10,21 @@ interface CallEvent {
   readonly callId: string
   readonly tool: string
   readonly origin: OutcomeOrigin | null
+}
+
+/** What is known of a call when it ends. `began`: what it began that can have an effect, in words. */
+interface CallEnd {
+  readonly durationMs: number
+  /** The last attempt. Absent if its host ended first. */
+  readonly attempt?: number
+  readonly began?: readonly string[]
+}
+
+/** A question. The call and its session, if a call asks. */
+interface QuestionEvent {
+  readonly correlationId: string
+  readonly sessionId?: string
+  readonly callId?: string
 }
 
 interface ApprovalEvent {
@@ -33,7 +49,7 @@ export type BulkheadEvent = Stamped & (
       readonly source: string; readonly reason: string; readonly approvalKey: string; readonly arguments: Json
       /** @deprecated Use `arguments`. */
       readonly args: Json
-      readonly program?: string
+      readonly parentCallId?: string; readonly program?: string; readonly use?: RuleCapability
     } & CallEvent)
   | ({
       readonly type: 'ToolInvocationChanged'; readonly subject: 'arguments' | 'result'; readonly stage: string
@@ -42,15 +58,15 @@ export type BulkheadEvent = Stamped & (
   | ({ readonly type: 'ToolInvocationStarted'; readonly attempt: number } & CallEvent)
   | ({ readonly type: 'ToolInvocationProgress'; readonly text: string } & CallEvent)
   | ({ readonly type: 'ToolInvocationUpdated'; readonly partial: Json } & CallEvent)
-  | ({ readonly type: 'ToolInvocationSucceeded'; readonly durationMs: number } & CallEvent)
+  | ({ readonly type: 'ToolInvocationSucceeded'; readonly resultChars?: number } & CallEnd & CallEvent)
   | ({
-      readonly type: 'ToolInvocationFailed'; readonly durationMs: number; readonly errorClass: ErrorClass
-      readonly errorCode: ErrorCode; readonly message: string
-    } & CallEvent)
+      readonly type: 'ToolInvocationFailed'; readonly errorClass: ErrorClass; readonly errorCode: ErrorCode
+      readonly message: string
+    } & CallEnd & CallEvent)
   | ({
-      readonly type: 'ToolInvocationCancelled'; readonly durationMs: number; readonly attempt: number
-      readonly errorCode: ErrorCode; readonly reason: string
-    } & CallEvent)
+      readonly type: 'ToolInvocationCancelled'; readonly attempt: number; readonly errorCode: ErrorCode
+      readonly reason: string
+    } & CallEnd & CallEvent)
   | { readonly type: 'LifecyclePhaseStart'; readonly extensionId: string; readonly phase: LifecyclePhase }
   | {
       readonly type: 'LifecyclePhaseEnd'; readonly extensionId: string; readonly phase: LifecyclePhase
@@ -90,13 +106,10 @@ export type BulkheadEvent = Stamped & (
       readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'
       readonly text: string; readonly callId: string | undefined; readonly code?: 'LogTruncated'
     }
-  | {
-      readonly type: 'InteractionRaised'; readonly correlationId: string; readonly kind: string; readonly source: string
-    }
-  | {
-      readonly type: 'InteractionAnswered'; readonly correlationId: string
-      readonly status: 'accepted' | 'rejected' | 'timeout'
-    }
+  | ({ readonly type: 'InteractionRaised'; readonly kind: string; readonly source: string } & QuestionEvent)
+  | ({
+      readonly type: 'InteractionAnswered'; readonly status: 'accepted' | 'rejected' | 'timeout'; readonly by?: string
+    } & QuestionEvent)
   | ({
       readonly type: 'ApprovalGranted'; readonly sessionId: string; readonly grantedBy: string
       readonly expiresAt: string | null
@@ -132,14 +145,16 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
     'A call was received. `parentCallId` is the call whose tool made this one; `program` is the same call if that tool '
     + 'is `code_mode`.',
   ToolInvocationDecided:
-    'A call was allowed or denied, or something that it uses while it runs, which `approvalKey` names then. `stage` and '
-    + '`source` name the rule, mode, guard or person that decided. `program` is the call of `code_mode` whose program '
-    + 'made it.',
+    'A call was allowed or denied, or something that it uses while it runs: then `use` is the capability and '
+    + '`approvalKey` names what it uses. `stage` and `source` name the rule, mode, guard or person that decided. '
+    + '`parentCallId` is the call whose tool made this one; `program` is the same call if that tool is `code_mode`.',
   ToolInvocationChanged: 'A watchdog or guard replaced the arguments or the result. `before` and `after` are digests.',
   ToolInvocationStarted: 'An attempt begins. Attempt 0 means that the call was skipped because of a user message.',
   ToolInvocationProgress: 'The tool called `runtime.progress`.',
   ToolInvocationUpdated: 'The tool called `runtime.update`.',
-  ToolInvocationSucceeded: 'The call ended with output.',
+  ToolInvocationSucceeded:
+    'The call ended with output. `resultChars` is about the length of the result as JSON; `began` is what the call began '
+    + 'that can have an effect.',
   ToolInvocationFailed: 'The call ran and ended with an error.',
   ToolInvocationCancelled: 'The call was denied, vetoed, skipped or cancelled.',
   LifecyclePhaseStart: 'A lifecycle phase of an extension begins.',
@@ -162,7 +177,7 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
   WorkspaceSwitched: 'The host works in another folder.',
   ExtensionLog: 'An extension logged a line.',
   InteractionRaised: 'A question to a person was raised.',
-  InteractionAnswered: 'A question to a person was answered or timed out.',
+  InteractionAnswered: 'A question to a person was answered, by `by` if that is known, or timed out.',
   ApprovalGranted: 'A person approved a tool and key for a session or a project.',
   ApprovalExpired: 'An approval reached its end, or has allowed as many calls as it may.',
   ApprovalRevoked: 'An approval was revoked.',

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, CALL_LIMITS, type ApprovalAnswer, type ApprovalRequest, type InteractionKind,
+  BulkheadError, CALL_LIMITS, type ApprovalAnswer, type ApprovalRequest, type CallUse, type InteractionKind,
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Attempts } from '../model/call-run.ts'
@@ -83,15 +83,17 @@ function refuse(decided: WithDecision, verdict: Verdict, host: HostContext): Bul
   return errorOf(verdict, decided.call.tool.name)
 }
 
-/** `approvalKey`: what was decided. Default: the whole call. */
+/** `use`: what was decided. Default: the whole call. */
 export function emitDecided(
   { call, decision: { analysis } }: WithDecision, decision: 'allow' | 'deny', { stage, source, reason }: Verdict,
-  { events }: HostContext, approvalKey = analysis.approvalKey,
+  { events }: HostContext, use?: CallUse,
 ): void {
-  const { session, id, name, tool: { origin }, args, program } = call
+  const { session, id, name, tool: { origin }, args, parent, program } = call
   events.emit({
     type: 'ToolInvocationDecided', ...sessionFields(session), callId: id, tool: name, origin, decision, stage, source,
-    reason, approvalKey, arguments: args, args, ...(program !== undefined && { program }),
+    reason, approvalKey: use ? visibleText(use.subject) : analysis.approvalKey, arguments: args, args,
+    ...(parent && { parentCallId: parent.callId }), ...(program !== undefined && { program }),
+    ...(use && { use: use.capability }),
   })
 }
 

@@ -102,7 +102,7 @@ class CallUses implements UseRules {
 
   #record(use: CallUse, decision: 'allow' | 'deny', verdict: Verdict): void {
     if (!this.#answers.isNew(`${verdict.source}\0${use.capability}\0${use.subject}`)) return
-    emitDecided(this.#allowed, decision, verdict, this.#host, visibleText(use.subject))
+    emitDecided(this.#allowed, decision, verdict, this.#host, use)
   }
 }
 

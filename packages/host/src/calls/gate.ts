@@ -57,7 +57,7 @@ async function start(
   const started = await attempts.start({ revision, isInline, begins })
   if (started.is === 'frozen') throw hostFrozen(started.freeze, tool.name)
   call.throwIfCancelled()
-  if (started.is === 'started' && begins) attempts.effects.noted(attempt)
+  if (started.is === 'started' && begins) attempts.effects.noted(attempt, begins.what)
   return started.is
 }
 

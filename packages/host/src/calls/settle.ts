@@ -16,7 +16,7 @@ import { notify, observe, refusalPoint } from './hooks.ts'
 import { tooManyBytesSaved } from '../records/timeouts.ts'
 import { wasCancelled } from '../records/metrics.ts'
 import { errorBody } from '../model/outcome.ts'
-import { isWhole, truncate } from './truncation.ts'
+import { isWhole, jsonChars, truncate } from './truncation.ts'
 import { outputOf, type CallOutput, type SavedResult } from './whole-output.ts'
 
 /** A call that ended, before its outcome is announced. */
@@ -143,29 +143,27 @@ export function settle(
   const metadata = long ? { ...known, truncated: true, ...saved } : replayed ? { ...known, replayed } : known
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
   if (call instanceof ResolvedCall) host.metrics.count(call.tool, outcome, askedMs)
-  announce(call, outcome, host)
+  announce(call, outcome, attempts.effects.words, host)
   const isObserved = attempts.count > 0 && call.session.hooks.all.length > 0
   if (isObserved && 'decision' in reached) runAfterHooks(reached, outcome, host)
   return outcome
 }
 
 /** Cancelled: it never ran, or was stopped. Failed: it ran. */
-function announce(call: Call, outcome: Outcome, { events }: HostContext): void {
-  const { duration_ms: durationMs } = outcome.metadata
+function announce(call: Call, outcome: Outcome, began: readonly string[] | undefined, { events }: HostContext): void {
+  const { duration_ms: durationMs, attempt } = outcome.metadata
+  const end = { ...eventFields(call), durationMs, attempt, ...(began && { began }) }
   if (outcome.type === 'output') {
     if (events.hears('ToolInvocationSucceeded')) {
-      events.emit({ type: 'ToolInvocationSucceeded', ...eventFields(call), durationMs })
+      events.emit({ type: 'ToolInvocationSucceeded', ...end, resultChars: jsonChars(outcome.data) })
     }
     return
   }
   const { error: { code: errorCode, class: errorClass }, error_text: message } = outcome
   if (wasCancelled(outcome)) {
-    return events.emit({
-      type: 'ToolInvocationCancelled', ...eventFields(call), durationMs, attempt: outcome.metadata.attempt, errorCode,
-      reason: message,
-    })
+    return events.emit({ type: 'ToolInvocationCancelled', ...end, errorCode, reason: message })
   }
-  events.emit({ type: 'ToolInvocationFailed', ...eventFields(call), durationMs, errorClass, errorCode, message })
+  events.emit({ type: 'ToolInvocationFailed', ...end, errorClass, errorCode, message })
 }
 
 function runAfterHooks(

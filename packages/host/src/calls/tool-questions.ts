@@ -25,7 +25,7 @@ export async function askForTool(
   const resumeTime = pauseFor(running)
   try {
     const response =
-      await call.session.interactions.raise(question, asker, AbortSignal.any([signal, running.signal]), call.id)
+      await call.session.interactions.raise(question, asker, AbortSignal.any([signal, running.signal]), { sessionId: call.session.id, callId: call.id })
     if (response.status === 'timeout') await pauseCall(running, question)
     questions.note(question, response.status === 'accepted' ? response.value : undefined)
     return response

@@ -45,6 +45,9 @@ function firstEntries(data: Json, maxEntries: number, keepsTail: boolean): Json 
 export const isWhole = (body: OutcomeBody, maxBytes: number): boolean =>
   jsonBytes(body as unknown as Json, maxBytes, exactly) <= maxBytes
 
+/** About its length as JSON: what JSON escapes is not counted. */
+export const jsonChars = (value: Json): number => jsonBytes(value, Infinity, (text) => text.length)
+
 function truncateBytes(body: OutcomeBody, maxBytes: number, keepsTail: boolean): Truncated {
   const proper = truncateProper(body, maxBytes, keepsTail)
   if (body.type === 'output' && body.details === undefined && body.completion === undefined) return proper

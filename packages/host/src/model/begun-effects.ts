@@ -4,6 +4,9 @@ export interface EffectNotes {
   begin(attempt: number, what: string, step: string | undefined): Promise<void> | undefined
 }
 
+/** What of it is kept in words. */
+const MOST_WORDS = 20
+
 /**
  * What a call began that can have an effect. Each attempt, and each step of it, is noted once, before its first effect.
  */
@@ -11,11 +14,18 @@ export class BegunEffects {
   #notes: EffectNotes | undefined
   /** By attempt and step. A promise is pending, or was noted. */
   #noted: Map<string, Promise<void> | undefined> | undefined
+  /** In words, for people. */
+  #words: Set<string> | undefined
   #hasBegunOutside = false
   #steps: Set<string> | undefined
 
   noteIn(notes: EffectNotes): void {
     this.#notes = notes
+  }
+
+  /** What began, in words. undefined: nothing. */
+  get words(): readonly string[] | undefined {
+    return this.#words && [...this.#words]
   }
 
   /** Whether something began outside of the steps whose result is kept. */
@@ -29,7 +39,8 @@ export class BegunEffects {
   }
 
   /** Its start, outside of steps, was noted when the attempt started. */
-  noted(attempt: number): void {
+  noted(attempt: number, what: string): void {
+    this.#remember(what)
     this.#noted ??= new Map()
     this.#noted.set(keyOf(attempt, undefined), undefined)
     this.#hasBegunOutside = true
@@ -37,6 +48,7 @@ export class BegunEffects {
 
   /** Contract: the effect waits for the promise, and must not begin if this throws or rejects. */
   begin(attempt: number, what: string, step: string | undefined): Promise<void> | undefined {
+    this.#remember(what)
     const key = keyOf(attempt, step)
     const noted = this.#noted ??= new Map()
     if (noted.has(key)) return noted.get(key)
@@ -47,6 +59,11 @@ export class BegunEffects {
     // After a failure the next effect tries again.
     pending?.catch(() => noted.delete(key))
     return pending
+  }
+
+  #remember(what: string): void {
+    const words = this.#words ??= new Set()
+    if (words.size < MOST_WORDS) words.add(what)
   }
 }
 

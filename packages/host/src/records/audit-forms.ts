@@ -56,12 +56,14 @@ interface KnownForm {
   readonly type: CallEvent['type']
   readonly tool: string
   readonly origin: OutcomeOrigin | null
+  /** Which members the event has that others of its type lack. */
+  readonly present: number
   readonly words: Words
   readonly form: AuditForm
 }
 
 /** The part of a decision that many calls share. */
-type Words = Pick<EventOf<'ToolInvocationDecided'>, 'decision' | 'stage' | 'source' | 'reason' | 'program'>
+type Words = Pick<EventOf<'ToolInvocationDecided'>, 'decision' | 'stage' | 'source' | 'reason' | 'program' | 'use'>
 
 /** For all sessions. Beyond that the cache is cleared. */
 const MOST_FORMS = 1_024
@@ -86,14 +88,15 @@ export class CallForms {
   formOf(event: CallEvent): AuditForm {
     const { type, tool, origin, sessionId } = event
     const words = type === 'ToolInvocationDecided' ? event : undefined
+    const present = presentIn(event)
     const known = this.#known.get(sessionId)
     if (known) {
       for (const other of known) {
-        const isSameCall = other.origin === origin && other.type === type && other.tool === tool
+        const isSameCall = other.origin === origin && other.type === type && other.tool === tool && other.present === present
         if (isSameCall && (!words || isSame(other.words, words))) return other.form
       }
     }
-    return this.#learn(event, words)
+    return this.#learn(event, words, present)
   }
 
   /**
@@ -105,22 +108,33 @@ export class CallForms {
     switch (event.type) {
       case 'ToolInvocationDecided': {
         const key = JSON.stringify(redaction.repeated(event.approvalKey.toWellFormed()))
-        return this.#keepArguments ? `${head},${key},${JSON.stringify(redaction.value(event.arguments))}` : `${head},${key}`
+        const parent = event.parentCallId === undefined ? '' : `,${JSON.stringify(textOf(event.parentCallId, redaction))}`
+        const args = this.#keepArguments ? `,${JSON.stringify(redaction.value(event.arguments))}` : ''
+        return `${head},${key}${parent}${args}`
       }
       case 'ToolInvocationSucceeded':
-        return `${head},${event.durationMs}`
+        return `${head},${event.durationMs}${this.#endOf(event)}`
       case 'ToolInvocationFailed': {
         const message = JSON.stringify(textOf(event.message, redaction))
-        return `${head},${event.durationMs},"${event.errorClass}","${event.errorCode}",${message}`
+        return `${head},${event.durationMs},"${event.errorClass}","${event.errorCode}",${message}${this.#endOf(event)}`
       }
       case 'ToolInvocationCancelled': {
         const reason = JSON.stringify(textOf(event.reason, redaction))
-        return `${head},${event.durationMs},${event.attempt},"${event.errorCode}",${reason}`
+        return `${head},${event.durationMs},"${event.errorCode}",${reason}${this.#endOf(event)}`
       }
     }
   }
 
-  #learn({ type, sessionId, principal, tool, origin }: CallEvent, words: Words | undefined): AuditForm {
+  /** In the order of `OF_ENDS`. */
+  #endOf(event: EndEvent): string {
+    const { attempt, began } = event
+    const chars = event.type === 'ToolInvocationSucceeded' ? event.resultChars : undefined
+    const words = began?.map((what) => textOf(what, this.#redaction))
+    return `${attempt === undefined ? '' : `,${attempt}`}${words === undefined ? '' : `,${JSON.stringify(words)}`}`
+      + `${chars === undefined ? '' : `,${chars}`}`
+  }
+
+  #learn({ type, sessionId, principal, tool, origin }: CallEvent, words: Words | undefined, present: number): AuditForm {
     if (this.#count >= MOST_FORMS) {
       this.#known.clear()
       this.#count = 0
@@ -131,18 +145,21 @@ export class CallForms {
       type, sessionId, ...(principal !== undefined && { principal: textOf(principal, redaction) }),
       tool: textOf(tool, redaction), origin: origin && { ...origin },
     }
-    const { decision, stage, source, reason, program } = words ?? NO_WORDS
+    const { decision, stage, source, reason, program, use } = words ?? NO_WORDS
     const form: AuditForm = words
       ? {
         same: {
           ...same, decision, stage, source: textOf(source, redaction), reason: textOf(reason, redaction),
-          ...(program !== undefined && { program: textOf(program, redaction) }),
+          ...(program !== undefined && { program: textOf(program, redaction) }), ...(use !== undefined && { use }),
         },
-        own: this.#keepArguments ? DECIDED_WITH_ARGUMENTS : OWN[type],
+        own: [
+          ...OWN[type], ...membersIn(OF_DECISIONS, present), ...(this.#keepArguments ? ['args'] : []), 'argsSha256',
+        ],
       }
-      : { same, own: OWN[type] }
+      : { same, own: [...OWN[type], ...membersIn(OF_ENDS, present)] }
     this.#known.getOrInsertComputed(sessionId, () => []).push({
-      type, tool, origin, words: { decision, stage, source, reason, ...(program !== undefined && { program }) }, form,
+      type, tool, origin, present, form,
+      words: { decision, stage, source, reason, ...(program !== undefined && { program }), ...(use !== undefined && { use }) },
     })
     return form
   }
@@ -152,16 +169,30 @@ const NO_WORDS: Words = { decision: 'deny', stage: '', source: '', reason: '' }
 
 const isSame = (a: Words, b: Words): boolean =>
   a.reason === b.reason && a.source === b.source && a.stage === b.stage && a.decision === b.decision
-  && a.program === b.program
+  && a.program === b.program && a.use === b.use
 
 /** In the order of the values in a row. Of the arguments there is always a digest, by which they can be recognised. */
 const OWN: Readonly<Record<CallEvent['type'], readonly string[]>> = {
-  ToolInvocationDecided: ['at', 'callId', 'approvalKey', 'argsSha256'],
+  ToolInvocationDecided: ['at', 'callId', 'approvalKey'],
   ToolInvocationSucceeded: ['at', 'callId', 'durationMs'],
   ToolInvocationFailed: ['at', 'callId', 'durationMs', 'errorClass', 'errorCode', 'message'],
-  ToolInvocationCancelled: ['at', 'callId', 'durationMs', 'attempt', 'errorCode', 'reason'],
+  ToolInvocationCancelled: ['at', 'callId', 'durationMs', 'errorCode', 'reason'],
 }
-const DECIDED_WITH_ARGUMENTS = ['at', 'callId', 'approvalKey', 'args', 'argsSha256']
+
+/** Members that only some events have. They follow the others in a row. */
+const OF_DECISIONS = ['parentCallId'] as const
+const OF_ENDS = ['attempt', 'began', 'resultChars'] as const
+type EndEvent = Exclude<CallEvent, { readonly type: 'ToolInvocationDecided' }>
+
+/** One bit for each of those members. */
+function presentIn(event: CallEvent): number {
+  if (event.type === 'ToolInvocationDecided') return event.parentCallId === undefined ? 0 : 1
+  return (event.attempt === undefined ? 0 : 1) | (event.began === undefined ? 0 : 2)
+    | (event.type === 'ToolInvocationSucceeded' && event.resultChars !== undefined ? 4 : 0)
+}
+
+const membersIn = (names: readonly string[], present: number): readonly string[] =>
+  names.filter((_, bit) => (present & (1 << bit)) !== 0)
 
 /** Records that will be written together. */
 export class AuditBatch implements AuditGroup {

@@ -79,9 +79,10 @@ export class InterruptedCalls {
   #tell(call: LeftCall): InterruptedCall {
     const interrupted = interruptedCall(call, interruption(call))
     const { sessionId, outcome: { metadata, error, error_text: message } } = interrupted
+    const began = [...new Set(call.begun.map(({ what }) => what))]
     this.#sources.events.emit({
       type: 'ToolInvocationFailed', sessionId, callId: metadata.call_id, tool: metadata.tool, origin: metadata.origin,
-      durationMs: 0, errorClass: error.class, errorCode: error.code, message,
+      durationMs: 0, ...(began.length > 0 && { began }), errorClass: error.class, errorCode: error.code, message,
     })
     return interrupted
   }

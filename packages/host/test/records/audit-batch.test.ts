@@ -40,6 +40,8 @@ test('similar calls share a form, and other events are records of their own', ()
     decided({ sessionId: 't' }), decided({ tool: 'other' }), decided({ origin: { ...origin, digest: 'e' } }),
     decided({ origin: null }), decided({ decision: 'deny' }), decided({ stage: 'mode' }),
     decided({ source: 'project' }), decided({ reason: 'other' }), succeeded({ sessionId: 't' }),
+    decided({ parentCallId: 'p' }), decided({ parentCallId: 'q', use: 'fs.read' }), decided({ use: 'fs.write' }),
+    succeeded({ attempt: 2 }), succeeded({ attempt: 1, resultChars: 7 }), succeeded({ began: ['writes a'], resultChars: 7 }),
     succeeded({ tool: 'other' }), succeeded({ origin: null }),
     {
       type: 'ToolInvocationFailed', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 1,
@@ -77,6 +79,12 @@ test('secrets are removed from forms and from rows', () => {
   expect(gather([decided({ arguments: { token: 't', n: 1 } })], true).records()).toMatchObject([
     { args: { token: '[redacted]', n: 1 } },
   ])
+})
+
+test('arguments are kept beside the calling call, and what a call began is redacted', () => {
+  const nested = decided({ parentCallId: 'p', arguments: { n: 1 } })
+  expect(gather([nested, succeeded({ began: ['writes correct horse.txt', 'runs x'] })], true).records())
+    .toMatchObject([{ parentCallId: 'p', args: { n: 1 } }, { began: ['writes [redacted].txt', 'runs x'] }])
 })
 
 test('the first record has the number of lost records before it', () => {

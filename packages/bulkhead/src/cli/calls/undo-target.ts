@@ -73,9 +73,13 @@ export const LAST = 'last'
 export const targetOf = ({ session, call }: Pick<ChangedCall, 'session' | 'call'>): UndoTarget =>
   ({ session, selection: { call } })
 
+/** Something of it can be put back, and it is no undo itself. */
+export const isUndoable = ({ tool, state }: ChangedCall): boolean =>
+  tool !== 'undo' && (state === 'done' || state === 'partly undone')
+
 /** The last call that can be undone and is no undo itself, so that the next one goes further back. Throws NotFound. */
 export function lastCall(calls: readonly ChangedCall[]): ChangedCall {
-  const last = calls.find(({ tool, state }) => tool !== 'undo' && (state === 'done' || state === 'partly undone'))
+  const last = calls.find(isUndoable)
   if (last !== undefined) return last
   const message = 'There is no call to undo here: each is already undone, or cannot be undone.'
   throw new BulkheadError('NotFound', `${message} Run "bulkhead undo" for the list.`)

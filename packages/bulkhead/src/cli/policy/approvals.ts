@@ -7,7 +7,7 @@ import {
 import { visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../../facade/folders.ts'
 import { type Command, type CommandOptions, defineSubcommand, UsageError, type ValuesOf } from '../command.ts'
-import { HOME_OPTIONS, withStore } from '../host-options.ts'
+import { HOME_OPTIONS, STORE_OPTION, withStore, type StorePlace } from '../host-options.ts'
 import { printJson, table } from '../output.ts'
 
 /** A shorter prefix is probably a typing error. */
@@ -15,6 +15,7 @@ const LEAST_ID_CHARS = 4
 
 const BOOK_OPTIONS = {
   json: HOME_OPTIONS.json,
+  ...STORE_OPTION,
   home: {
     ...HOME_OPTIONS.home, text: 'folder of the global layer, where approvals are stored (default: ~/.bulkhead)',
   },
@@ -96,9 +97,9 @@ export const approvals: Command = {
 }
 
 const inBook = (
-  { home, json }: ValuesOf<typeof BOOK_OPTIONS>, use: (book: ApprovalBook) => Promise<readonly Approval[]>,
+  { json, ...place }: StorePlace & { readonly json?: boolean | undefined }, use: (book: ApprovalBook) => Promise<readonly Approval[]>,
   print: (found: readonly Approval[]) => string,
-): Promise<number> => withStore(home, 'approval', async (store) => {
+): Promise<number> => withStore(place, 'approval', async (store) => {
   const found = await use(openApprovals(store))
   if (json) printJson(found)
   else process.stdout.write(print(found))

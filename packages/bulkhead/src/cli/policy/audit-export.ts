@@ -39,13 +39,15 @@ export async function openExport(file: string): Promise<ExportedAudit> {
   return exported
 }
 
-/** Reads the file as a stream, because it can be large. Going back rereads it from the start. */
+/** Reads the file as a stream, because it can be large. Going back rereads it from the nearest mark. */
 class ExportedAudit implements AuditSource, Disposable {
   readonly forgets = true
   readonly #file: string
   #lines: ExportLines
   /** The first position that was not read yet. */
   #position = 0
+  /** Where lines begin, in order. */
+  readonly #marks: LineMark[] = []
 
   constructor(file: string) {
     this.#file = file
@@ -57,11 +59,13 @@ class ExportedAudit implements AuditSource, Disposable {
   }
 
   async records(from = 1, limit = Infinity): Promise<readonly AuditEntry[]> {
-    if (from < this.#position) this.#again()
+    if (from < this.#position) await this.#again(from)
     const entries: AuditEntry[] = []
     while (entries.length < limit) {
+      const mark = this.#lines.mark
       const entry = await this.#lines.next()
       if (entry === undefined) break
+      this.#note(entry.position, mark)
       if (entry.position >= from) entries.push(entry)
     }
     this.#position = from + entries.length
@@ -72,10 +76,24 @@ class ExportedAudit implements AuditSource, Disposable {
     this.#lines.close()
   }
 
-  #again(): void {
+  async #again(from: number): Promise<void> {
+    const mark = this.#marks.findLast(({ position }) => position <= from)
+    const span = await this.#lines.span()
     this.#lines.close()
-    this.#lines = new ExportLines(this.#file)
+    this.#lines = new ExportLines(this.#file, mark && { ...mark, span })
   }
+
+  #note(position: number, mark: Omit<LineMark, 'position'>): void {
+    if (position >= (this.#marks.at(-1)?.position ?? 0) + PAGE) this.#marks.push({ ...mark, position })
+  }
+}
+
+interface LineMark {
+  readonly position: number
+  /** In bytes. */
+  readonly offset: number
+  /** Lines before it. */
+  readonly number: number
 }
 
 /** Calls must not overlap. Rejects with StoreUnavailable for an invalid line. */
@@ -84,12 +102,21 @@ class ExportLines {
   readonly #input: ReadStream
   readonly #lines: AsyncIterator<string>
   #span: AuditSpan | undefined
-  #number = 0
+  #number: number
+  #offset: number
 
-  constructor(file: string) {
+  constructor(file: string, from?: Omit<LineMark, 'position'> & { readonly span: AuditSpan }) {
     this.#file = file
-    this.#input = createReadStream(file)
+    this.#span = from?.span
+    this.#number = from?.number ?? 0
+    this.#offset = from?.offset ?? 0
+    this.#input = createReadStream(file, { start: this.#offset })
     this.#lines = createInterface({ input: this.#input, crlfDelay: Infinity })[Symbol.asyncIterator]()
+  }
+
+  /** Where the next line begins. */
+  get mark(): Omit<LineMark, 'position'> {
+    return { offset: this.#offset, number: this.#number }
   }
 
   async span(): Promise<AuditSpan> {
@@ -119,6 +146,8 @@ class ExportLines {
       const line = await this.#lines.next()
       if (line.done === true) return undefined
       this.#number++
+      // Exports end lines with a line feed alone.
+      this.#offset += Buffer.byteLength(line.value) + 1
       const parsed = parseJson(line.value, LINE_LIMITS)
       return form(parsed.ok ? parsed.value : undefined)
     } catch (error) {

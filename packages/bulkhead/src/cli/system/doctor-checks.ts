@@ -20,7 +20,7 @@ export async function allChecks(values: HostValues): Promise<readonly Check[]> {
   // Before the store is opened, which restricts its file to the owner.
   const permissions = permissionChecks(home)
   const found = await inspect(values).catch((error: unknown) => problem('folder', error, 'No command works here.'))
-  const files = async () => [...await storeChecks(home), ...permissions, ...await fileChecks(home)]
+  const files = async () => [...await storeChecks(values), ...permissions, ...await fileChecks(home)]
   if (!('host' in found)) return [nodeCheck(), found, ...await files()]
   try {
     return [

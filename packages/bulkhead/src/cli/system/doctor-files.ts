@@ -13,7 +13,7 @@ import {
 import { loaderOptions, TRUST_ROOT_FILE, userFolder } from '../../facade/loader-options.ts'
 import { ok, problem, type Check } from './doctor-check.ts'
 import { postgresPackage, type StoreChoice } from '../../facade/store-choice.ts'
-import { storeHere } from '../host-options.ts'
+import { storeHere, type StorePlace } from '../host-options.ts'
 import type { Inspection } from '../inspect.ts'
 
 /** Authorities of sigstore are replaced about once a year. */
@@ -36,10 +36,10 @@ export async function trustRootCheck(home: string, { place: { report: { trustRoo
 }
 
 /** The store with the record of changes and the journals of calls. */
-export async function storeChecks(home: string): Promise<readonly Check[]> {
+export async function storeChecks(place: StorePlace): Promise<readonly Check[]> {
   let chosen: StoreChoice
   try {
-    chosen = await storeHere(home)
+    chosen = await storeHere(place)
   } catch (error) {
     return [problem('store', error, 'No command finds its records.')]
   }

@@ -1,13 +1,13 @@
 import { styleText } from 'node:util'
 import { visibleText } from '@bulkhead/kit/text'
 import { defineCommand } from '../command.ts'
-import { PLACE_OPTIONS } from '../host-options.ts'
+import { PLACE_OPTIONS, STORE_OPTION } from '../host-options.ts'
 import type { Check } from './doctor-check.ts'
 import { allChecks } from './doctor-checks.ts'
 import { printJson } from '../output.ts'
 
 export const doctor = defineCommand({
-  options: PLACE_OPTIONS,
+  options: { ...STORE_OPTION, ...PLACE_OPTIONS },
   details: `Checks Node, the isolation features of this machine, the age of the trust root, the policy of this machine,
 the trust in this project, the configured servers, and the configuration. Opens every file of yours that a host uses:
 the store, the record of changes, decisions, kits, guidance and tokens. For each finding it prints what it costs and how

@@ -3,7 +3,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../../facade/folders.ts'
 import type { Command, CommandOptions } from '../command.ts'
-import { HOME_OPTIONS, withNewStore, withStore } from '../host-options.ts'
+import { RECORDS_OPTIONS, withNewStore, withStore } from '../host-options.ts'
 import { hint, printJson } from '../output.ts'
 
 /** The hosts on a store, for commands that do not join them. */
@@ -15,7 +15,7 @@ export function workOf({ work }: Store): Work {
 const FREEZE_OPTIONS = {
   reason: { type: 'string', value: 'TEXT', text: 'why, for the error of each call and for `bulkhead ps`' },
   cancel: { type: 'boolean', text: 'cancel running calls, too' },
-  ...HOME_OPTIONS,
+  ...RECORDS_OPTIONS,
 } as const satisfies CommandOptions
 
 export const freeze: Command<typeof FREEZE_OPTIONS> = {
@@ -29,7 +29,7 @@ named. It starts nothing either, but may have been about to. Hosts without a sto
     { command: 'bulkhead freeze --cancel', text: 'stop what runs, too' },
   ],
   // Also where no call was made yet: the first one must find the freeze.
-  run: ({ values: { home, json, reason, cancel = false } }) => withNewStore(home, async (store) => {
+  run: ({ values: { json, reason, cancel = false, ...place } }) => withNewStore(place, async (store) => {
     const by = `${accountName()} with bulkhead freeze`
     const report = await workOf(store).freeze({ by, ...(reason !== undefined && { reason }), ...(cancel && { cancel }) })
     const isConfirmed = report.unconfirmed.length === 0
@@ -39,11 +39,11 @@ named. It starts nothing either, but may have been about to. Hosts without a sto
   }),
 }
 
-export const thaw: Command<typeof HOME_OPTIONS> = {
-  options: HOME_OPTIONS,
+export const thaw: Command<typeof RECORDS_OPTIONS> = {
+  options: RECORDS_OPTIONS,
   exits: ['on success, also if nothing was frozen', 'if the store cannot be written'],
   examples: [{ command: 'bulkhead thaw', text: 'let calls start again' }],
-  run: ({ values: { home, json } }) => withStore(home, 'store', async (store) => {
+  run: ({ values: { json, ...place } }) => withStore(place, 'store', async (store) => {
     const thawed = await workOf(store).thaw()
     if (json) printJson({ thawed: thawed ?? null })
     else process.stdout.write(thawed ? `Thawed. ${frozenText(thawed)}\n` : 'Nothing was frozen.\n')

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Freeze, JoinedHost, ShownRow } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Command } from '../command.ts'
-import { HOME_OPTIONS, storeHere, withStore } from '../host-options.ts'
+import { RECORDS_OPTIONS, storeHere, withStore } from '../host-options.ts'
 import { printJson, table } from '../output.ts'
 import { frozenText, workOf } from './freeze.ts'
 
@@ -11,8 +11,8 @@ interface Found {
   readonly freeze: Freeze | undefined
 }
 
-export const ps: Command<typeof HOME_OPTIONS> = {
-  options: HOME_OPTIONS,
+export const ps: Command<typeof RECORDS_OPTIONS> = {
+  options: RECORDS_OPTIONS,
   details: `Lists every process that uses the store of the home. RULES is a digest of the settings that a host follows. Hosts of one
 folder with different digests decide differently. A host is silent if its heartbeat is late, and gone if it has ended and
 left calls, which the next host settles.`,
@@ -21,10 +21,10 @@ left calls, which the next host settles.`,
     { command: 'bulkhead ps', text: 'what runs' },
     { command: 'bulkhead ps --json', text: 'the same for scripts, with whole ids' },
   ],
-  async run({ values: { home, json } }) {
-    const chosen = await storeHere(home)
+  async run({ values: { json, ...place } }) {
+    const chosen = await storeHere(place)
     const isThere = chosen.kind === 'postgres' || existsSync(chosen.file)
-    const found = isThere ? await withStore(home, 'store', look) : NOTHING
+    const found = isThere ? await withStore(place, 'store', look) : NOTHING
     const differing = differingFolders(found.hosts)
     if (json) printJson({ frozen: found.freeze ?? null, hosts: found.hosts, differing })
     else {

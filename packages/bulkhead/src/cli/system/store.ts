@@ -4,16 +4,16 @@ import { isAbsent } from '@bulkhead/kit/folders'
 import { visibleText } from '@bulkhead/kit/text'
 import type { StoreChoice } from '../../facade/store-choice.ts'
 import { type Command, defineSubcommand, UsageError } from '../command.ts'
-import { HOME_OPTIONS, openChosen, storeHere } from '../host-options.ts'
+import { HOME_OPTIONS, openChosen, RECORDS_OPTIONS, storeHere } from '../host-options.ts'
 import { printJson, table } from '../output.ts'
 import { copyStore, type CopyReport } from './store-copy.ts'
 
 const status = defineSubcommand({
   text: 'show which store is in use, whether it answers, and the version of its tables',
-  options: HOME_OPTIONS,
-  async run({ values: { home, json }, positionals }) {
+  options: RECORDS_OPTIONS,
+  async run({ values: { json, ...place }, positionals }) {
     refuseMore(positionals)
-    const found = await statusOf(await storeHere(home))
+    const found = await statusOf(await storeHere(place))
     if (json) printJson(found)
     else {
       const rows = Object.entries(found).map(([name, value]) => [name, visibleText(String(value))])
@@ -45,12 +45,12 @@ async function statusOf(chosen: StoreChoice): Promise<Readonly<Record<string, st
 
 const migrate = defineSubcommand({
   text: 'make or update the tables, as a role that may: hosts then need fewer rights',
-  options: HOME_OPTIONS,
-  async run({ values: { home, json }, positionals }) {
+  options: RECORDS_OPTIONS,
+  async run({ values: { json, ...place }, positionals }) {
     refuseMore(positionals)
-    const chosen = await storeHere(home)
+    const chosen = await storeHere(place)
     if (chosen.kind === 'file') {
-      throw new UsageError('The store is a file, which each host updates itself. For PostgreSQL, set BULKHEAD_STORE.')
+      throw new UsageError('The store is a file, which each host updates itself. For PostgreSQL, use --store or set BULKHEAD_STORE.')
     }
     const { postgresPackage } = await import('../../facade/store-choice.ts')
     const { from, to } = await (await postgresPackage()).migratePostgres(chosen.url)
@@ -68,21 +68,18 @@ const copy = defineSubcommand({
   async run({ values: { json = false }, positionals: [from, to, ...more] }) {
     refuseMore(more)
     if (from === undefined || to === undefined) throw new UsageError('Missing store. Use: bulkhead store copy FROM TO.')
-    const source = placeOf(from)
+    const { namedStore } = await import('../../facade/store-choice.ts')
+    const source = namedStore(from)
     if (source.kind === 'file' && isAbsent(source.file)) {
       throw new BulkheadError('StoreUnavailable', `There is no store at ${source.file}.`)
     }
-    const report = await copyStore(source, placeOf(to), json ? () => undefined
+    const report = await copyStore(source, namedStore(to), json ? () => undefined
       : (text) => void process.stderr.write(`${text}\n`))
     if (json) printJson(report)
     else process.stdout.write(reportText(report))
     return 0
   },
 })
-
-/** A URL or the path of a file. */
-const placeOf = (given: string): StoreChoice =>
-  given.includes('://') ? { kind: 'postgres', url: given, retention: {} } : { kind: 'file', file: given }
 
 const reportText = ({ records, changes, audit }: CopyReport): string =>
   `${styleText('green', 'copied')} ${records} records, ${changes} changes and ${audit} records of the audit, which is `

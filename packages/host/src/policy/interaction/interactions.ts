@@ -1,12 +1,19 @@
 import {
-  BulkheadError, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type InteractionEnvelope,
-  type InteractionRequest, type InteractionResponse, type Interactor,
+  BulkheadError, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type EventOf,
+  type InteractionEnvelope, type InteractionRequest, type InteractionResponse, type Interactor,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { EventBus } from '../../records/events.ts'
 import { isPostponed, raceInteractors, readApproval } from './interactors.ts'
 import { Mutex } from '../../model/waiting.ts'
+
+/** The call that asks. */
+export interface AskingCall {
+  /** Of its session, which may be another than the one that is asked. */
+  readonly sessionId: string
+  readonly callId: string
+}
 
 export interface InteractionSources {
   /** Makes the ids of questions unique, also if one person answers several hosts. */
@@ -58,13 +65,13 @@ export class Interactions {
 
   /** Raises a question. Rejects with InteractionUnavailable if no interactor is there or all of them fail. */
   raise(
-    request: InteractionRequest, source: string, signal: AbortSignal, callId?: string,
+    request: InteractionRequest, source: string, signal: AbortSignal, call?: AskingCall,
   ): Promise<InteractionResponse> {
     const { interactors, over } = this.#sources
     if (interactors.length === 0) return Promise.reject(noInteractor())
     if (request.kind === 'Form' && !interactors.some(takesForms)) return Promise.reject(noForms())
-    if (callId === undefined && over) return this.#raiseUntil(over(), request, source, signal)
-    return this.#inTurn(signal, () => this.#send(request, source, signal, callId))
+    if (call === undefined && over) return this.#raiseUntil(over(), request, source, signal)
+    return this.#inTurn(signal, () => this.#send(request, source, signal, call))
   }
 
   /** A question outside of a call ends with its session: others may wait for it. */
@@ -109,7 +116,7 @@ export class Interactions {
     const { approval } = request
     if (approver) return this.#approveBy(approver, approval, signal)
     if (interactors.length === 0) throw noInteractor()
-    const response = await this.#send(request, 'host', signal, approval.callId)
+    const response = await this.#send(request, 'host', signal, approval)
     if (response.status === 'timeout') return LATE
     if (response.status === 'rejected') return { decision: 'reject', reason: response.reason ?? 'a person said no' }
     if (request.kind === 'Approve') return readApproval(response.value)
@@ -117,17 +124,18 @@ export class Interactions {
   }
 
   #send(
-    request: InteractionRequest, source: string, signal: AbortSignal, callId: string | undefined,
+    request: InteractionRequest, source: string, signal: AbortSignal, call: AskingCall | undefined,
   ): Promise<InteractionResponse> {
     const { clock, interactors, asked } = this.#sources
-    return this.#observed(request.kind, source, (correlationId) => {
+    return this.#observed(request.kind, source, call, (correlationId) => {
       const issuedAt = new Date(clock.now()).toISOString()
       const terms = { signal, clock, timeoutMs: this.#timeFor(request) }
       const envelope = {
-        correlationId, issuedAt, request, source, ...(callId === undefined ? {} : { callId }), ...asked,
+        correlationId, issuedAt, request, source, ...(call && { callId: call.callId }), ...asked,
       }
       return raceInteractors(request.kind === 'Form' ? interactors.filter(takesForms) : interactors, envelope, terms)
-    }, (response) => isPostponed(request, response) ? 'timeout' : response.status)
+    }, (response) => isPostponed(request, response) ? { status: 'timeout' }
+      : { status: response.status, ...(request.kind === 'Approve' && byOf(response)) })
   }
 
   /** A question with a device code ends when the code expires. */
@@ -140,9 +148,10 @@ export class Interactions {
 
   #approveBy(approver: Approver, approval: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
     const decide = async (until: AbortSignal) => readApproval(await approver.approve(approval, until))
-    return this.#observed('Approve', 'host', () => this.#inTime(signal, decide), (answer) => {
-      if (answer === LATE || answer.decision === 'later') return 'timeout'
-      return answer.decision === 'reject' ? 'rejected' : 'accepted'
+    return this.#observed('Approve', 'host', approval, () => this.#inTime(signal, decide), (answer) => {
+      if (answer === LATE || answer.decision === 'later') return { status: 'timeout' }
+      const { decision, by } = answer
+      return { status: decision === 'reject' ? 'rejected' : 'accepted', ...(by !== undefined && { by }) }
     })
   }
 
@@ -166,18 +175,20 @@ export class Interactions {
   async #observed<Answer>(
     kind: string,
     source: string,
+    call: AskingCall | undefined,
     send: (correlationId: string) => Promise<Answer>,
-    status: (answer: Answer) => InteractionResponse['status'],
+    answered: (answer: Answer) => Pick<EventOf<'InteractionAnswered'>, 'status' | 'by'>,
   ): Promise<Answer> {
     const { events, sessionId } = this.#sources
     const correlationId = `${sessionId}:${++this.#count}`
-    events.emit({ type: 'InteractionRaised', correlationId, kind, source })
+    const question = { correlationId, ...(call && { sessionId: call.sessionId, callId: call.callId }) }
+    events.emit({ type: 'InteractionRaised', ...question, kind, source })
     try {
       const answer = await send(correlationId)
-      events.emit({ type: 'InteractionAnswered', correlationId, status: status(answer) })
+      events.emit({ type: 'InteractionAnswered', ...question, ...answered(answer) })
       return answer
     } catch (thrown) {
-      events.emit({ type: 'InteractionAnswered', correlationId, status: 'rejected' })
+      events.emit({ type: 'InteractionAnswered', ...question, status: 'rejected' })
       throw thrown
     }
   }
@@ -190,6 +201,12 @@ const failed = (thrown: unknown): PersonAnswer => ({
   reason: messageOf(thrown),
   ...(BulkheadError.is(thrown) && thrown.code === 'InteractionUnavailable' ? { unavailable: true } : {}),
 })
+
+/** Who answered, if the answer says so. */
+function byOf(response: InteractionResponse): { readonly by?: string } {
+  const { by } = response.status === 'accepted' ? readApproval(response.value) : {}
+  return by === undefined ? {} : { by }
+}
 
 const personGone = (cause: unknown) =>
   new BulkheadError('InteractionUnavailable', 'The session of the person who was asked has ended.', { cause })
