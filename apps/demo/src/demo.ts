@@ -1,42 +1,45 @@
-import { join } from 'node:path'
 import { fromToolCall, toFunctionTools, toToolMessage, type ModelToolMessage } from '@bulkhead/bridges/openai'
-import { createHost, type Interactor, type Outcome, type Session } from 'bulkhead'
-import { differences, SCENARIOS, scriptedModel, type Model } from './scenarios.ts'
+import type { Interactor, Outcome, Session } from 'bulkhead'
 import type { Reporter } from './reporter.ts'
+import { differences, SCENARIOS, scriptedModel, type Model } from './scenarios.ts'
+import type { Stage } from './stage.ts'
 
-const HERE = join(import.meta.dirname, '..')
-
-/** Plays every scenario against a real host. Resolves with the number of scenarios that failed. */
-export async function playDemo(reporter: Reporter): Promise<number> {
-  const host = await createHost({ workspace: join(HERE, 'workspace'), home: join(HERE, 'extensions') })
+/** Plays every scenario in one session of a real host. Resolves with the number of scenarios that failed. */
+export async function playDemo(stage: Stage, reporter: Reporter): Promise<number> {
+  const { host } = stage
+  let answer: 'session' | 'reject' = 'session'
+  const person: Interactor = {
+    async interact({ request }) {
+      if (request.kind !== 'Approve') return { status: 'rejected' }
+      reporter.approval(request.approval, answer)
+      return { status: 'accepted', value: { decision: answer, by: 'you' } }
+    },
+  }
   const off = host.on((event) => {
     if (event.type === 'ToolInvocationProgress') reporter.progress(event.text)
   })
+  const session = await host.openSession({ mode: 'ask', interactor: person })
   let failed = 0
-  try {
-    for (const scenario of SCENARIOS) {
-      reporter.title(scenario.title)
-      const session = await host.openSession({ mode: 'ask', interactor: approvingUser(reporter) })
-      const faults = differences(scenario.expected, await runAgent(scriptedModel(scenario.script), session, reporter))
-      await session.close()
-      reporter.verdict(faults)
-      if (faults.length > 0) failed++
-    }
-  } finally {
-    off()
-    await host.close()
+  for (const scenario of SCENARIOS) {
+    reporter.title(scenario.title)
+    answer = scenario.answer ?? 'session'
+    if (scenario.before) reporter.operator(await scenario.before(stage))
+    const outcomes = await runAgent(scriptedModel(() => scenario.script(stage)), session, reporter)
+    const faults = differences(scenario.expected, outcomes)
+    reporter.verdict(faults, scenario.shows)
+    if (faults.length > 0) failed++
   }
+  off()
   return failed
 }
 
 /** A complete agent loop: asks the model, runs its calls and returns the results, until it makes no more calls. */
 async function runAgent(model: Model, session: Session, reporter: Reporter): Promise<readonly Outcome[]> {
-  const tools = toFunctionTools(session.tools())
   const outcomes: Outcome[] = []
   let answers: readonly ModelToolMessage[] = []
   for (;;) {
-    const turn = model.turn(tools, answers)
-    reporter.model(turn.text)
+    const turn = model.turn(toFunctionTools(session.tools()), answers)
+    if (turn.text !== '') reporter.model(turn.text)
     if (turn.calls.length === 0) return outcomes
     const results: Outcome[] = []
     for (const call of turn.calls) {
@@ -47,16 +50,5 @@ async function runAgent(model: Model, session: Session, reporter: Reporter): Pro
     }
     outcomes.push(...results)
     answers = results.map(toToolMessage)
-  }
-}
-
-/** Approves every request for the session, so that the output shows when approval is required. */
-function approvingUser(reporter: Reporter): Interactor {
-  return {
-    async interact({ request }) {
-      if (request.kind !== 'Approve') return { status: 'rejected' }
-      reporter.approval(request.approval, 'yes, for this session')
-      return { status: 'accepted', value: { decision: 'session' } }
-    },
   }
 }

@@ -8,10 +8,11 @@ export interface Reporter {
   title(text: string): void
   model(text: string): void
   call(call: ModelToolCall): void
-  approval(approval: ApprovalRequest, answer: string): void
+  approval(approval: ApprovalRequest, answer: 'session' | 'reject'): void
+  operator(text: string): void
   progress(text: string): void
   outcome(outcome: Outcome): void
-  verdict(faults: readonly string[]): void
+  verdict(faults: readonly string[], shows: string): void
 }
 
 type Colour = Parameters<typeof styleText>[0]
@@ -29,17 +30,22 @@ export function createReporter(write: (line: string) => void, columns?: number):
     title: (text) => write(`\n${styleText('bold', text)}`),
     model: (text) => line('model', 'cyan', text),
     call: ({ function: { name, arguments: args } }) => line('calls', 'blue', `${name} ${args}`),
-    approval: ({ tool, origin, approvalKey }, answer) =>
-      line('person', 'magenta', `Allow ${tool} (${origin}) to run for "${approvalKey}"? ${answer}`),
+    approval: ({ tool, approvalKey }, answer) =>
+      line('you', 'magenta', `Allow ${tool} for "${approvalKey}"? ${answer === 'reject' ? 'no' : 'yes, for this session'}`),
+    operator: (text) => line('author', 'dim', text),
     progress: (text) => line('tool', 'dim', text),
     outcome: (outcome) => outcome.type === 'output'
-      ? line('result', 'green', `${JSON.stringify(outcome.data)} (${Math.round(outcome.metadata.duration_ms)} ms)`)
-      : line('error', 'yellow', `${outcome.error.code}: ${outcome.error_text}`),
-    verdict: (faults) => faults.length === 0
-      ? line('✓', 'green', 'as expected')
+      ? line('result', 'green', cut(JSON.stringify(outcome.data)))
+      : line('error', 'yellow', cut(`${outcome.error.code}: ${outcome.error_text}`)),
+    verdict: (faults, shows) => faults.length === 0
+      ? line('✓', 'green', shows)
       : faults.forEach((fault) => line('✗', 'red', fault)),
   }
 }
+
+/** A result is shown in a line or two. */
+const MOST_CHARS = 160
+const cut = (text: string): string => text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS - 1)}…` : text
 
 /** Wraps text after a space, or inside a word that is too long. */
 function inColumns(text: string, columns = Infinity): readonly string[] {

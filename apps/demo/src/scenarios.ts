@@ -1,17 +1,24 @@
-import { readFileSync } from 'node:fs'
 import type { FunctionTool, ModelToolCall, ModelToolMessage } from '@bulkhead/bridges/openai'
 import type { Outcome } from 'bulkhead'
+import type { Stage } from './stage.ts'
 
-/** A scripted conversation and its expected results. */
+/** A part of the story: a scripted conversation and its expected results. */
 interface Scenario {
   readonly title: string
-  script(): Script
+  /** What the person answers to each question. Default: yes, for the session. */
+  readonly answer?: 'reject'
+  /** What happens before, in words. */
+  readonly before?: (stage: Stage) => Promise<string>
+  readonly script: (stage: Stage) => Script
   /** The expected result of each call, in order. */
   readonly expected: readonly Expected[]
+  /** What it shows, in a few words. */
+  readonly shows: string
 }
 
 type Expected =
   | { readonly output: unknown }
+  | { readonly text: RegExp }
   | { readonly error: string; readonly message?: RegExp }
 
 /** One turn of a model: text and tool calls. A turn without calls ends the conversation. */
@@ -42,79 +49,103 @@ const toolCall = (text: string, name: string, args: object): ModelTurn =>
   ({ text, calls: [{ id: `call-${++calls}`, type: 'function', function: { name, arguments: JSON.stringify(args) } }] })
 const finalText = (text: string): ModelTurn => ({ text, calls: [] })
 
-const goodCall: Scenario = {
-  title: 'An agent calls a bundled tool, then a third-party tool in its own compartment',
+const twoTools: Scenario = {
+  title: '1. A tool of the host, and one from a stranger in a process of its own',
   * script() {
-    const [log] = yield toolCall('Let me read the logbook.', 'read', { path: 'logbook.md', limit: 3 })
-    if (!log?.content.includes('Bergen')) return finalText('The logbook does not name a port.')
-    const route = { from: 'Oslo', to: 'Bergen', knots: 10 }
-    const [voyage] = yield toolCall('The destination is Bergen. How long does the voyage take?', 'plan_voyage', route)
-    return finalText(`It takes ${JSON.parse(voyage?.content ?? '{}').hours} hours, which is within two days.`)
+    yield toolCall('Where does the cargo go?', 'read', { path: 'logbook.md', limit: 3 })
+    yield toolCall('Bergen. How long is the voyage?', 'plan_voyage', { from: 'Oslo', to: 'Bergen', knots: 10 })
+    return finalText('33 hours.')
   },
-  expected: [
-    {
-      output: {
-        path: 'logbook.md',
-        content: '# Logbook\n\nCargo for Bergen is on board. The crew wants to be there within two days.\n',
-        lines: { from: 1, to: 3, total: 3 },
-      },
-    },
-    { output: { from: 'Oslo', to: 'Bergen', miles: 330, hours: 33 } },
-  ],
+  expected: [{ text: /Cargo for Bergen/ }, { output: { from: 'Oslo', to: 'Bergen', miles: 330, hours: 33 } }],
+  shows: 'reads in the workspace need no question, tools of others do',
 }
 
-const badArguments: Scenario = {
-  title: 'Invalid arguments never reach the tool, and the model can correct them',
+const approval: Scenario = {
+  title: '2. What changes something is asked',
   * script() {
-    const route = { from: 'Oslo', to: 'Copenhagen' }
-    yield toolCall('Next: Oslo to Copenhagen at full speed.', 'plan_voyage', { ...route, knots: 'full' })
-    yield toolCall('The speed must be a number.', 'plan_voyage', { ...route, knots: 18 })
-    yield toolCall('Is there a tool for tides?', 'predict_tides', {})
-    return finalText('There is no such tool, so that is all I can do.')
+    yield toolCall('I note the arrival.', 'edit', {
+      path: 'logbook.md', old_string: 'within two days', new_string: 'in 33 hours',
+    })
+    return finalText('')
   },
-  expected: [
-    { error: 'InputInvalid', message: /knots/ },
-    { output: { from: 'Oslo', to: 'Copenhagen', miles: 270, hours: 15 } },
-    { error: 'ToolNotRegistered', message: /predict_tides/ },
-  ],
+  expected: [{ text: /logbook\.md/ }],
+  shows: 'you approve this file for the session',
 }
 
-const undeclaredCapability: Scenario = {
-  title: 'A tool tries to read files that it did not declare',
+const refusal: Scenario = {
+  title: '3. What you refuse does not happen',
+  answer: 'reject',
   * script() {
-    const other = { path: 'logbook.md' }
-    yield toolCall('This tool declares only the charts. Can it read another file?', 'look_around', other)
-    yield toolCall('Can it read a system file?', 'look_around', { path: '/etc/passwd' })
-    return finalText('Both reads were denied.')
+    yield toolCall('The logbook is done, so I clean up.', 'bash', { command: 'rm -rf logbook.md charts.json' })
+    return finalText('I leave the files where they are.')
   },
-  expected: [{ error: 'CapabilityDenied', message: /logbook\.md/ }, { error: 'CapabilityDenied' }],
+  expected: [{ error: 'ApprovalDenied' }],
+  shows: 'the model gets the reason and goes on',
 }
 
-const hang: Scenario = {
-  title: 'A tool hangs: it is stopped, and other tools keep running',
+const attack: Scenario = {
+  title: '4. A package attacks: it reads what it did not declare',
   * script() {
-    yield toolCall('Call a tool that never returns.', 'drift', {})
-    const route = { from: 'Bergen', to: 'Aberdeen', knots: 10 }
-    yield toolCall('It timed out. Does the other tool still work?', 'plan_voyage', route)
-    return finalText('It does.')
+    yield toolCall('', 'look_around', { path: '/etc/passwd' })
+    yield toolCall('', 'look_around', { path: 'logbook.md' })
+    return finalText('')
   },
-  expected: [{ error: 'ExecutionTimeout' }, { output: { from: 'Bergen', to: 'Aberdeen', miles: 310, hours: 31 } }],
+  expected: [{ error: 'CapabilityDenied' }, { error: 'CapabilityDenied', message: /logbook\.md/ }],
+  shows: 'it is not in the grant, so no answer could have allowed it',
 }
 
 const crash: Scenario = {
-  title: 'A tool crashes its thread: the caller gets an error, and the next call restarts it',
+  title: '5. A tool crashes: only its call fails',
   * script() {
-    yield toolCall('Call a tool that crashes.', 'sink', {})
-    yield toolCall('It crashed. Does the rest of that package still work?', 'look_around', { path: 'charts.json' })
-    return finalText('It does: it was restarted in a new compartment.')
+    yield toolCall('', 'sink', {})
+    yield toolCall('The same package once more:', 'look_around', { path: 'charts.json' })
+    return finalText('')
   },
-  expected: [
-    { error: 'CompartmentCrashed', message: /abandon ship/ },
-    { output: readFileSync(new URL('../workspace/charts.json', import.meta.url), 'utf8') },
-  ],
+  expected: [{ error: 'CompartmentCrashed', message: /abandon ship/ }, { text: /nautical miles/ }],
+  shows: 'the next call starts it again',
 }
 
-export const SCENARIOS: readonly Scenario[] = [goodCall, badArguments, undeclaredCapability, hang, crash]
+const reload: Scenario = {
+  title: '6. The author fixes the tool while the agent runs',
+  async before({ changeTool }) {
+    await changeTool()
+    return 'harbour 1.2.0 is replaced by 1.3.0'
+  },
+  * script() {
+    yield toolCall('', 'plan_voyage', { from: 'Oslo', to: 'Bergen', knots: 10 })
+    return finalText('')
+  },
+  expected: [{ output: { via: 'the inner route', from: 'Oslo', to: 'Bergen', miles: 330, hours: 33 } }],
+  shows: 'you approved this voyage of the old code, so you are asked again',
+}
+
+const server: Scenario = {
+  title: '7. An MCP server in a jail: it looks for a secret and for the network',
+  before: async ({ host }) => {
+    const [status] = await host.mcp.connect()
+    return status?.error ? `lighthouse did not start: ${status.error.message}` : 'lighthouse is started in a jail'
+  },
+  * script({ secret, url }) {
+    yield toolCall('', 'lighthouse_look', { file: secret, url })
+    return finalText('')
+  },
+  // Where no wall can be built, the server does not start.
+  expected: [{ text: /file: nothing.*network: nothing|lighthouse_look/ }],
+  shows: 'it sees the workspace and nothing else, or it does not start',
+}
+
+const undo: Scenario = {
+  title: '8. Second thoughts: what was written is put back',
+  * script() {
+    yield toolCall('I take my note back.', 'undo', {})
+    yield toolCall('', 'read', { path: 'logbook.md', offset: 3, limit: 1 })
+    return finalText('')
+  },
+  expected: [{ text: /"applied":true/ }, { text: /within two days/ }],
+  shows: 'writes and commands can be undone, also later and by you',
+}
+
+export const SCENARIOS: readonly Scenario[] = [twoTools, approval, refusal, attack, crash, reload, server, undo]
 
 /** One line for each call that differs from the expected result. */
 export function differences(expected: readonly Expected[], outcomes: readonly Outcome[]): readonly string[] {
@@ -133,6 +164,10 @@ function difference(wanted: Expected, outcome: Outcome): string | undefined {
     const data = JSON.stringify(outcome.data)
     const output = JSON.stringify(wanted.output)
     return data === output ? undefined : `returned ${data} instead of ${output}`
+  }
+  if ('text' in wanted) {
+    const text = outcome.type === 'output' ? JSON.stringify(outcome.content ?? outcome.data) : outcome.error_text
+    return wanted.text.test(text) ? undefined : `returned ${text}, which does not match ${wanted.text}`
   }
   if (outcome.type === 'output') return `should have failed with ${wanted.error}, but succeeded`
   if (outcome.error.code !== wanted.error) return `failed with ${outcome.error.code} instead of ${wanted.error}`

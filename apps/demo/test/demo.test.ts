@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { picture } from '../../../scripts/record.ts'
 import { differences, SCENARIOS } from '../src/scenarios.ts'
 import { createReporter } from '../src/reporter.ts'
 import type { Outcome } from 'bulkhead'
@@ -15,7 +17,7 @@ const error = (text: string): Outcome => ({
 
 describe('the demo', () => {
   it('plays every scenario and exits with code 0', async () => {
-    const env = { NO_COLOR: '1', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+    const env = { NO_COLOR: '1', PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
     const main = join(import.meta.dirname, '../src/main.ts')
     const demo = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     let printed = ''
@@ -25,6 +27,22 @@ describe('the demo', () => {
     expect(printed).toContain('All scenarios passed.')
     expect(code).toBe(0)
     for (const { title } of SCENARIOS) expect(printed).toContain(title)
+  })
+})
+
+describe('the recording', () => {
+  const root = join(import.meta.dirname, '../../..')
+
+  it('shows every scenario. After a change: pnpm record', () => {
+    const recorded = readFileSync(join(root, 'docs/demo.svg'), 'utf8')
+    for (const { title } of SCENARIOS) expect(recorded).toContain(title)
+  })
+
+  it('is a picture of the lines, with their colours', () => {
+    const drawn = picture('\u001b[1mA title\u001b[22m\n\n  \u001b[32mresult\u001b[39m  a < b\n')
+    expect(drawn).toContain('<tspan class="b">A title</tspan>')
+    expect(drawn).toContain('<tspan class="g">result</tspan>  a &lt; b</text>')
+    expect(drawn.match(/<text /g)).toHaveLength(2)
   })
 })
 
@@ -54,6 +72,7 @@ describe('differences', () => {
     ['an error instead of a result', [{ output: 'a' }], [error('no')], /should have succeeded/],
     ['a result instead of an error', [{ error: 'InputInvalid' }], [output('a')], /should have failed/],
     ['a different error', [{ error: 'NotFound' }], [error('no')], /instead of NotFound/],
+    ['another text', [{ text: /a/ }], [output('b')], /returned "b", which does not match/],
     ['a different message', [{ error: 'InputInvalid', message: /yes/ }], [error('no')], /does not match/],
     ['a missing call', [{ output: 'a' }], [], /was never made/],
     ['an extra call', [], [output('a')], /1 more calls/],
