@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { COMMANDS } from '../src/cli/main.ts'
+import { inside } from './command-inside.ts'
 import { runProgram } from './program-inside.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -18,25 +19,27 @@ const block = (info: string): string => {
 }
 
 it('the examples of the README print what the README shows', async () => {
-  const extension = join(project, '.bulkhead/tools/word-count')
+  const extension = join(project, 'word-count')
   mkdirSync(extension, { recursive: true })
-  mkdirSync(join(project, 'node_modules'))
+  mkdirSync(join(project, 'node_modules/@bulkhead'), { recursive: true })
   symlinkSync(join(ROOT, 'packages/bulkhead'), join(project, 'node_modules/bulkhead'))
+  symlinkSync(join(ROOT, 'packages/contract'), join(project, 'node_modules/@bulkhead/contract'))
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(project, 'notes.md'), 'one two three four\n')
-  writeFileSync(join(extension, 'bulkhead.json'), block('json bulkhead.json'))
-  writeFileSync(join(extension, 'index.js'), block('js index.js'))
+  writeFileSync(join(extension, 'package.json'), '{ "name": "word-count", "version": "1.0.0", "type": "module" }')
+  writeFileSync(join(extension, 'index.ts'), block('ts index.ts'))
   writeFileSync(join(project, 'agent.ts'), block('ts agent.ts'))
 
   // Without a spare, which would be a further process.
   mkdirSync(join(project, 'home/.bulkhead'), { recursive: true })
   writeFileSync(join(project, 'home/.bulkhead/config.json'), '{ "sandbox": { "spares": { "process": 0 } } }')
+  expect(await inside(['install', './word-count', '--yes'], project)).toMatchObject({ code: 0 })
   const ran = await runProgram({ file: 'agent.ts', cwd: project, env: { HOME: join(project, 'home') } })
   expect(ran).toEqual({ code: 0, stdout: block('text'), stderr: '' })
 })
 
 it('each example has at most 20 lines', () => {
-  for (const info of ['json bulkhead.json', 'js index.js', 'ts agent.ts']) {
+  for (const info of ['ts index.ts', 'ts agent.ts']) {
     expect(block(info).trimEnd().split('\n').filter((line) => line.trim() !== '').length).toBeLessThanOrEqual(20)
   }
 })

@@ -27,6 +27,7 @@ const NOT_RUN: ReadonlyMap<string, string> = new Map([
   ['bulkhead mcp remove files', 'mcp-add.test.ts runs it'],
   ['bulkhead mcp login harbour', 'a person signs in; login.test.ts runs it'],
   ['bulkhead mcp logout harbour', 'login.test.ts runs it'],
+  ['npx bulkhead dev ./word-count', 'it waits for input; dev.test.ts runs it'],
   ['npm create bulkhead word-count', 'npm gets the package from a registry; new.test.ts runs it'],
   ...[
     'npm install pg @bulkhead/store-postgres',
@@ -56,6 +57,8 @@ const FOLDERS: ReadonlyMap<string, string> = new Map(
 /** The commands of a block, as a shell sees them. */
 const linesOf = ({ text }: Block): readonly string[] =>
   text.split('\n').map((line) => line.replace(/(^|\s)# .*$/, '').trim()).filter((line) => line !== '')
+/** Programs that pages use beside ours, in the folder of the page and in its home. */
+const isOfFiles = (line: string): boolean => /^(?:mkdir -p old && mv|cp -a|rm -rf) [\w~./ *&-]+$/.test(line)
 const SHELL: readonly (readonly [page: string, line: string])[] = BLOCKS.filter(
   ({ page, language }) => language === 'sh' && !page.startsWith('docs/tutorials/'),
 ).flatMap((block) => linesOf(block).map((line) => [block.page, line] as const))
@@ -87,7 +90,7 @@ async function projectFor(page: string): Promise<string> {
 async function run(line: string, cwd: string): Promise<string> {
   // There is no terminal: `install` needs the consent that a reader would give, and `explain` may answer that a call is
   // denied.
-  const command = withFewChecks(line.replace(/^npx /, '')) + (/\binstall\b/.test(line) ? ' --yes' : '')
+  const command = withFewChecks(line.replace(/^npx /, '').replaceAll('~/', 'home/')) + (/\binstall\b/.test(line) ? ' --yes' : '')
   const env = {
     NO_COLOR: '1', HOME: join(cwd, 'home'), PATH: `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin`,
     NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
@@ -112,14 +115,14 @@ it.each(PAGES_WITH_COMMANDS)('the commands of %s succeed in order', async (page)
   const project = await projectFor(page)
   const refused: string[] = []
   for (const [of, line] of SHELL)
-    if (of === page && isOurs(line) && !NOT_RUN.has(line)) refused.push(await run(line, project))
+    if (of === page && (isOurs(line) || isOfFiles(line)) && !NOT_RUN.has(line)) refused.push(await run(line, project))
   expect(refused.filter((text) => text !== '')).toEqual([])
 })
 
 it('every other command is an existing script or package, or a listed exception', () => {
   const unknown = SHELL.filter(([, line]) => {
     const [program, ...words] = line.split(/\s+/)
-    if (isOurs(line) || NOT_RUN.has(line)) return false
+    if (isOurs(line) || isOfFiles(line) || NOT_RUN.has(line)) return false
     if (program === 'npm' && words[0] === 'install') return !words.slice(1).every((name) => FOLDERS.has(name))
     if (program === 'pnpm' && words[0] === '--filter')
       return !scriptsOf(FOLDERS.get(words[1]!) ?? '.').has(words[3]!) || words[2] !== 'run'
