@@ -23,8 +23,8 @@ const CASES: readonly (readonly [line: string, offered: readonly string[]])[] = 
   [
     'bulkhead audit tail --',
     [
-      '--all', '--count', '--help', '--home', '--host', '--json', '--no-color', '--quiet', '--session', '--since',
-      '--tool',
+      '--all', '--count', '--failed', '--help', '--home', '--host', '--json', '--no-color', '--principal', '--quiet',
+      '--session', '--since', '--store', '--tool', '--until',
     ],
   ],
   ['bulkhead approvals list --tool gre', ['greet', 'grep']],

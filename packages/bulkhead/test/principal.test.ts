@@ -63,5 +63,7 @@ it('approvals and state of a principal are not another\'s, and the command line 
   expect(table).toMatch(/ PRINCIPAL +KEY\n/)
   expect(table.match(/(?<= )(?:ada|bob|-)(?= +all ships$)/gm)?.toSorted()).toEqual(['-', 'ada', 'bob'])
   expect(await run('approvals', 'show', approval!.id)).toMatch(/^principal +ada$/m)
-  expect(await run('audit', 'tail', '--tool', 'count', '--count', '50')).toMatch(/ToolInvocationDecided .* for ada$/m)
+  const calls = await run('audit', 'tail', '--tool', 'count', '--principal', 'ada')
+  expect(calls).toMatch(/ WHAT +FOR +RESULT /)
+  expect(calls.match(/\/\S+ +count +all ships +ada +ok /g)).toHaveLength(3)
 })

@@ -239,7 +239,7 @@ describe('mcp token', () => {
     expect(first.printed()).not.toContain(secret)
     await first.stop()
     const { stdout } = await inside(
-      ['audit', 'tail', '--json', '--count', '50', '--home', join(folder, 'home')], folder,
+      ['audit', 'tail', '--all', '--json', '--count', '50', '--home', join(folder, 'home')], folder,
     )
     const opened = (
       JSON.parse(stdout) as readonly { readonly record: { readonly type: string; readonly principal?: string } }[]

@@ -112,7 +112,9 @@ describe('hosts that share a server', needs('PostgreSQL'), () => {
     expect(await json(['audit', 'verify'], env)).toMatchObject({
       ok: true, hosts: [{ host: 'web-1', ok: true }, { host: 'web-2', ok: true }],
     })
-    expect((await inside(['audit', 'tail', '--tool', 'write'], folder, env)).stdout).toMatch(/a\.txt[^]*b\.txt/)
+    const calls = (await inside(['audit', 'tail', '--tool', 'write'], folder, env)).stdout
+    expect(calls).toMatch(/ web-1 +\S+ +write +a\.txt +ok [^]* web-2 +\S+ +write +b\.txt +ok /)
+    expect((await inside(['audit', 'tail', '--tool', 'write', '--store', url], folder)).stdout).toBe(calls)
     const exported = await inside(['audit', 'export', '--host', 'web-2'], folder, env)
     expect([exported.code, exported.stdout]).toEqual([0, expect.stringContaining('b.txt')])
     expect(await inside(['audit', 'export'], folder, env)).toMatchObject({

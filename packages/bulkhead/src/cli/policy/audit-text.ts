@@ -15,16 +15,19 @@ export function rowTable(rows: readonly AuditTimelineRow[]): string {
   const now = new Date()
   const isToday = rows.every(({ at }) => new Date(at).toDateString() === now.toDateString())
   const hasPrincipals = rows.some(({ principal }) => principal !== undefined)
+  const hasHosts = rows.some(({ host }) => host !== '')
   const headings = [
-    `TIME (${localZone(now)})`, 'CALL', 'TOOL', 'WHAT', ...(hasPrincipals ? ['FOR'] : []), 'RESULT', 'DECIDED BY',
+    `TIME (${localZone(now)})`, ...(hasHosts ? ['HOST'] : []), 'CALL', 'TOOL', 'WHAT', ...(hasPrincipals ? ['FOR'] : []),
+    'RESULT', 'DECIDED BY',
   ]
   return table(headings, rows.map((row) => {
     const time = new Date(row.at)
     const at = Number.isNaN(time.getTime()) ? '-' : localTime(time, isToday ? now : undefined)
     const principal = hasPrincipals ? [row.principal ?? '-'] : []
-    if (row.kind === 'event') return [at, '-', row.type, cut(row.subject) || '-', ...principal, row.isFault ? 'fault' : '-', '-']
+    const host = hasHosts ? [row.host || '-'] : []
+    if (row.kind === 'event') return [at, ...host, '-', row.type, cut(row.subject) || '-', ...principal, row.isFault ? 'fault' : '-', '-']
     return [
-      at, callName(row), row.tool, cut(row.subject || (row.message ?? '')) || '-', ...principal, resultText(row),
+      at, ...host, callName(row), row.tool, cut(row.subject || (row.message ?? '')) || '-', ...principal, resultText(row),
       row.decision ? byText(row.decision) : '-',
     ]
   }))

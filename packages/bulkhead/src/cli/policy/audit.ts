@@ -100,9 +100,11 @@ const show = defineSubcommand({
     if (/^\d+$/.test(given)) {
       return withAudits(place, host, async (chains) => showRecord(onlyAudit(chains), Number(given)))
     }
-    const [, session, call = given] = /^([^/]*)\/(.+)$/s.exec(given) ?? []
+    const [, session, call] = /^([^/]*)\/(.+)$/s.exec(given) ?? []
     return withAudits(place, host, async (chains) => {
-      const story = await readStory(chains, { session, call })
+      // The id of a call may have a slash, too.
+      const story = (call === undefined ? undefined : await readStory(chains, { session, call }))
+        ?? await readStory(chains, { call: given })
       if (story === undefined) {
         throw new BulkheadError('NotFound', `The audit has no call "${given}". "bulkhead audit tail" lists the calls.`)
       }
