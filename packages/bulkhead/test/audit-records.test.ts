@@ -31,7 +31,8 @@ it('selects records by tool, session, principal and time', async () => {
   const record = (at: string, sessionId: string, more: object = {}) =>
     ({ type: 'ToolInvocationSucceeded', at, sessionId, ...more })
   const records = [
-    record('2026-01-01T10:00:00.000Z', 'aa-1', { tool: 'read' }), record('2026-01-02T10:00:00.000Z', 'aa-2', { tool: 'bash' }),
+    record('2026-01-01T10:00:00.000Z', 'aa-1', { tool: 'read' }),
+    record('2026-01-02T10:00:00.000Z', 'aa-2', { tool: 'bash' }),
     record('2026-01-03T10:00:00.000Z', 'bb-1', { tool: 'bash', principal: 'ann' }),
     record('2026-01-03T11:00:00.000Z', 'bb-1'),
   ]

@@ -64,7 +64,8 @@ it('escapes paths that commands print on success', async () => {
     ['mcp', 'add', 'shop', '--', 'true', HOSTILE], ['mcp', 'remove', 'shop'], ['trust', '--decline'],
     ['trust', '--status'], ['trust', '--list'], ['trust-root'], ['doctor'], ['tools'], ['agents'], [],
     ['call', 'write', '--mode', 'yolo', '--args', '{"path":"note.txt","content":"a"}'], ['undo'], ['undo', 'last'],
-    ['audit', 'tail'], ['audit', 'tail', '--all'], ['audit', 'show', 'cli'], ['audit', 'archive', `${HOSTILE}.jsonl`, '--keep', '0'], ['approvals', 'list'],
+    ['audit', 'tail'], ['audit', 'tail', '--all'], ['audit', 'show', 'cli'],
+    ['audit', 'archive', `${HOSTILE}.jsonl`, '--keep', '0'], ['approvals', 'list'],
     ['explain', 'read'], ['reload'],
   ]
   for (const args of lines) await expectSafe(args, place)

@@ -90,7 +90,8 @@ async function projectFor(page: string): Promise<string> {
 async function run(line: string, cwd: string): Promise<string> {
   // There is no terminal: `install` needs the consent that a reader would give, and `explain` may answer that a call is
   // denied.
-  const command = withFewChecks(line.replace(/^npx /, '').replaceAll('~/', 'home/')) + (/\binstall\b/.test(line) ? ' --yes' : '')
+  const inFolder = line.replace(/^npx /, '').replaceAll('~/', 'home/')
+  const command = withFewChecks(inFolder) + (/\binstall\b/.test(line) ? ' --yes' : '')
   const env = {
     NO_COLOR: '1', HOME: join(cwd, 'home'), PATH: `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin`,
     NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],

@@ -41,7 +41,8 @@ test('similar calls share a form, and other events are records of their own', ()
     decided({ origin: null }), decided({ decision: 'deny' }), decided({ stage: 'mode' }),
     decided({ source: 'project' }), decided({ reason: 'other' }), succeeded({ sessionId: 't' }),
     decided({ parentCallId: 'p' }), decided({ parentCallId: 'q', use: 'fs.read' }), decided({ use: 'fs.write' }),
-    succeeded({ attempt: 2 }), succeeded({ attempt: 1, resultChars: 7 }), succeeded({ began: ['writes a'], resultChars: 7 }),
+    succeeded({ attempt: 2 }), succeeded({ attempt: 1, resultChars: 7 }),
+    succeeded({ began: ['writes a'], resultChars: 7 }),
     succeeded({ tool: 'other' }), succeeded({ origin: null }),
     {
       type: 'ToolInvocationFailed', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 1,

@@ -18,7 +18,8 @@ const callEcho = (args: JsonObject) => async ({ host }: ReturnType<typeof create
   await session.call({ id: 'c1', name: 'echo', arguments: args })
 }
 const typesOf = (records: readonly JsonObject[]) => records.map(({ type }) => type)
-const ofCalls = (records: readonly JsonObject[]) => records.filter(({ callId }) => callId === 'c1')
+const ofCalls = (records: readonly JsonObject[]) =>
+  records.filter(({ type, callId }) => callId === 'c1' && String(type).startsWith('ToolInvocation'))
 
 test('a call records its decision and its end, with origin, digests and the digest of its arguments', async () => {
   const records = ofCalls(await keptOf({}, callEcho({ b: 1, a: 'x' })))
