@@ -161,7 +161,7 @@ function warnNotStored(): EventListener {
 /** Rejects with StoreUnavailable. Falling back to an empty store would lose approvals and audit records. */
 async function openStore({ home, store }: StorePlace): Promise<Store> {
   const { chosenStore } = await import('../facade/store-choice.ts')
-  const chosen = chosenStore(homeFolder(home), process.env, { given: store })
+  const chosen = await chosenStore(homeFolder(home), process.env, { given: store })
   try {
     return await openChosen(chosen)
   } catch (error) {

@@ -14,6 +14,26 @@ afterEach(() => world[Symbol.asyncDispose]())
 const undo = (...args: readonly string[]) =>
   inside(['undo', ...args, '--home', world.home], realpathSync(world.workspace))
 
+it('lists what changed since a time, and puts all of it back, also what several calls wrote to a file', async () => {
+  world.write('a.txt', 'one\n')
+  const host = await world.open({ store: await openSqliteStore({ file: join(world.home, 'bulkhead.db') }) })
+  for (const content of ['two\n', 'three\n']) {
+    const session = await host.openSession({ mode: 'yolo' })
+    await world.call(session, 'write', { path: 'a.txt', content }, 'call_1')
+  }
+  await host.close()
+  expect((await undo('--since', '2w')).stdout.match(/ write +done +a\.txt/g)).toHaveLength(2)
+  expect((await undo('--since', '2030-01-01T00:00Z')).stdout).toBe('No call has changed a file here.\n')
+  expect(await undo('all', '--since', '1h', '--dry-run')).toMatchObject({ code: 0 })
+  expect(world.read('a.txt')).toBe('three\n')
+  expect(await undo('all', '--since', '1h')).toMatchObject({ code: 0, stdout: 'restored a.txt\n'.repeat(2) })
+  expect(world.read('a.txt')).toBe('one\n')
+  expect(await undo('all', '--since', '1h')).toMatchObject({ code: 0, stdout: 'There is nothing to put back.\n' })
+  expect(await undo('all')).toMatchObject({ code: 2, stderr: expect.stringContaining('Say since when') })
+  const other = await undo('last', '--since', '1h')
+  expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('--since is for') })
+})
+
 it('lists the calls that changed files, shows the diff, puts files back, and can be undone', async () => {
   world.write('a.txt', 'one\n')
   const host = await world.open({ store: await openSqliteStore({ file: join(world.home, 'bulkhead.db') }) })

@@ -41,6 +41,8 @@ export interface CallRow {
   readonly durationMs?: number
   /** How long people were asked. Absent if no one was. */
   readonly askedMs?: number
+  /** Who answered last, if the answer says so. */
+  readonly answeredBy?: string
   /** The call whose tool made this one. */
   readonly parent?: string
 }
@@ -55,15 +57,18 @@ export function callRowOf(records: readonly PlacedRecord[]): CallRow | undefined
   const { record, host, position } = main
   const end = ended?.record ?? {}
   const decision = decided && decisionOf(decided.record)
-  const asked = askedMs(records)
+  const asked = questionsIn(records)
+  const answeredBy = asked.findLast(({ by }) => by !== undefined)?.by
   const parent = textIn(record, 'parentCallId') ?? textIn(record, 'program')
   return {
-    kind: 'call', at: timeOf(record), host, position, session: textIn(record, 'sessionId') ?? '', call: textIn(record, 'callId') ?? '',
+    kind: 'call', at: timeOf(record), host, position, session: textIn(record, 'sessionId') ?? '',
+    call: textIn(record, 'callId') ?? '',
     ...optional('principal', textIn(record, 'principal')), tool: textIn(record, 'tool') ?? '', origin: originIn(record),
     subject: textIn(record, 'approvalKey') ?? '', state: stateOf(ended?.record, decision),
     ...optional('decision', decision), ...optional('errorCode', textIn(end, 'errorCode')),
     ...optional('message', textIn(end, 'message') ?? textIn(end, 'reason')),
-    ...optional('durationMs', numberIn(end, 'durationMs')), ...optional('askedMs', asked), ...optional('parent', parent),
+    ...optional('durationMs', numberIn(end, 'durationMs')), ...optional('askedMs', sumOf(asked)),
+    ...optional('answeredBy', answeredBy), ...optional('parent', parent),
   }
 }
 
@@ -109,10 +114,8 @@ export function questionsIn(records: readonly PlacedRecord[]): readonly AskedQue
   })
 }
 
-function askedMs(records: readonly PlacedRecord[]): number | undefined {
-  const asked = questionsIn(records)
-  return asked.length === 0 ? undefined : asked.reduce((sum, { askedMs: ms = 0 }) => sum + ms, 0)
-}
+const sumOf = (asked: readonly AskedQuestion[]): number | undefined =>
+  asked.length === 0 ? undefined : asked.reduce((sum, { askedMs: ms = 0 }) => sum + ms, 0)
 
 /** Nothing for undefined. */
 export const optional = <Name extends string, Value>(

@@ -1,4 +1,4 @@
-import type { AuditTimelineRow, CallDecision, CallRow, CallStory } from '@bulkhead/contract/audit'
+import type { AuditTimelineRow, CallRow, CallStory } from '@bulkhead/contract/audit'
 import { visibleJson, visibleText } from '@bulkhead/kit/text'
 import { durationInWords, localTime, localZone } from '@bulkhead/kit/times'
 import { table } from '../output.ts'
@@ -28,7 +28,7 @@ export function rowTable(rows: readonly AuditTimelineRow[]): string {
     if (row.kind === 'event') return [at, ...host, '-', row.type, cut(row.subject) || '-', ...principal, row.isFault ? 'fault' : '-', '-']
     return [
       at, ...host, callName(row), row.tool, cut(row.subject || (row.message ?? '')) || '-', ...principal, resultText(row),
-      row.decision ? byText(row.decision) : '-',
+      byText(row),
     ]
   }))
 }
@@ -47,7 +47,11 @@ function resultText({ state, errorCode, durationMs, askedMs }: CallRow): string 
 }
 
 /** Without a rule, the reason says more than the source. */
-const byText = ({ source, reason }: CallDecision): string => source === 'no rule' ? reason : source
+function byText({ decision, answeredBy = 'person' }: CallRow): string {
+  if (decision === undefined) return '-'
+  const { source, reason } = decision
+  return source === 'no rule' ? reason : source === 'person' ? answeredBy : source
+}
 
 /** The story of a call, a line for each fact. */
 export function storyText(story: CallStory): string {
