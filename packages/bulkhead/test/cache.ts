@@ -15,15 +15,16 @@ process.once('exit', () => rmSync(CACHE, { recursive: true, force: true }))
 // The test runner ends its processes with this signal.
 process.once('SIGTERM', () => process.exit())
 
-/** The loader names the file so. */
-const BUNDLED = `${hash('sha512', 'bundled').slice(0, 32)}.index`
+/** The results for the bundled tools, as the loader names the file, and those of trials of walls. */
+const SHARED = [`${hash('sha512', 'bundled').slice(0, 32)}.index`, 'trials.json', 'walls.json']
 
 /**
- * Gives a home folder, if it exists, the results for the bundled tools. Verifying them takes most of the time of a
- * command.
+ * Gives a home folder, if it exists, the results for the bundled tools and the walls. Getting them takes most of the
+ * time of a command.
  */
 export function shareVerified(home: string): void {
-  const [kept, cache] = [join(CACHE, BUNDLED), join(home, 'cache')]
+  const cache = join(home, 'cache')
   const hasOwn = lstatSync(cache, { throwIfNoEntry: false }) !== undefined
-  if (existsSync(home) && !hasOwn && existsSync(kept)) cpSync(kept, join(cache, BUNDLED))
+  if (!existsSync(home) || hasOwn) return
+  for (const name of SHARED) if (existsSync(join(CACHE, name))) cpSync(join(CACHE, name), join(cache, name))
 }

@@ -4,8 +4,12 @@ import type { ConfigFile, ManifestInput } from '@bulkhead/contract'
 
 type Tool = Partial<ManifestInput['tools'][number]> & { readonly name: string }
 
+/** Without the pause of seconds before the next attempt of a call. */
+export const NO_PAUSE = { retries: { backoffBase: 0, jitterMs: 0 } } as const satisfies ConfigFile
+
 /** Extensions run in threads, which start much faster than processes. For tests that are about something else. */
 export const IN_THREADS = {
+  ...NO_PAUSE,
   isolation: { global: 'thread', project: 'thread' }, sandbox: { spares: { process: 0, thread: 0 } },
 } as const satisfies ConfigFile
 

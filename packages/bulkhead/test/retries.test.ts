@@ -23,7 +23,7 @@ test('an exception in a compartment is retried, a reported failure is not', asyn
   const home = join(folder, 'home')
   writeExtension(home, { id: 'flaky', tools: [{ name: 'reads' }, { name: 'reports' }] }, CODE)
   const host = await createHost({
-    workspace: folder, home, config: { ...IN_THREADS, retries: { backoffBase: 0, jitterMs: 0 } },
+    workspace: folder, home, config: IN_THREADS,
   })
   const session = await host.openSession({ mode: 'yolo' })
   const outcomes = []

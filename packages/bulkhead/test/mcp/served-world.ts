@@ -9,6 +9,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/server'
 import { serveTools, type ServeOptions } from '@bulkhead/bridges/mcp'
 import { createHost, type BulkheadEvent, type CreateHostOptions, type SessionOptions } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
+import { IN_THREADS } from '../extension-folder.ts'
 
 export const ERAS = ['legacy', 'modern'] as const
 export type Era = (typeof ERAS)[number]
@@ -47,7 +48,7 @@ export async function servedWorld({ session, serve, ...options }: ServedWorldOpt
   mkdirSync(home)
   const host = await createHost({
     workspace, home, cache: CACHE, trust: 'declined',
-    config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } }, ...options,
+    config: IN_THREADS, ...options,
   })
   const events: BulkheadEvent[] = []
   host.on((event) => void events.push(event))

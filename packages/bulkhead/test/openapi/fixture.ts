@@ -6,6 +6,7 @@ import {
   type InteractionEnvelope,
 } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
+import { NO_PAUSE } from '../extension-folder.ts'
 import { openShop, type Answering, type Shop } from './shop.ts'
 
 export type Documents = NonNullable<ConfigFile['openapi']>
@@ -45,7 +46,7 @@ export class OpenapiFixture {
 
   configure(openapi: Documents, more: ConfigFile = {}, root = this.home): void {
     mkdirSync(root, { recursive: true })
-    writeFileSync(join(root, 'config.json'), JSON.stringify({ openapi, ...more }))
+    writeFileSync(join(root, 'config.json'), JSON.stringify({ openapi, ...NO_PAUSE, ...more }))
   }
 
   inHome(value: unknown, name = 'shop.json'): void {

@@ -1,56 +1,71 @@
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { clientOf, ERAS } from '../mcp/served-world.ts'
-import { McpReplicas, TOKEN } from './mcp-replicas.ts'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { clientOf, ERAS, type Era } from '../mcp/served-world.ts'
+import { McpReplicas, TOKEN, type McpReplica } from './mcp-replicas.ts'
 
 let replicas: McpReplicas
-beforeEach(() => { replicas = new McpReplicas() })
-afterEach(() => replicas.end())
+beforeAll(() => { replicas = new McpReplicas() })
+afterEach(() => replicas.disconnect())
+afterAll(() => replicas.end())
 
 const textOf = (result: unknown): string => JSON.stringify(result)
 
-describe.each(ERAS)('clients of the %s era behind a proxy that asks three replicas in turn', (era) => {
+describe('clients of both eras behind a proxy that asks three replicas in turn', () => {
   it('get an answer to each of 15 requests, approvals hold in every replica, and after kill -9 of one', async () => {
-    // The first one makes the store.
-    const first = await replicas.start()
-    await Promise.all([replicas.start(), replicas.start()])
-    let asked = 0
-    const { client } = await replicas.connect(await replicas.proxy(), era, ({ message }) => {
-      asked++
-      return { action: 'accept', content: message.includes('Who?') ? { answer: 'Ada' } : { decision: 'session' } }
-    })
-    const use = async (number: number): Promise<string> => {
-      if (number % 5 === 0) return textOf((await client.listTools()).tools.map(({ name }) => name))
-      if (number % 5 === 1) return textOf(await client.callTool({ name: 'gated', arguments: {} }))
-      if (number % 5 === 2) return textOf(await client.callTool({ name: 'greet', arguments: {} }))
-      return textOf(await client.callTool({ name: 'count', arguments: {} }))
+    const [first] = await replicas.living(3)
+    const proxy = await replicas.proxy()
+    const clientOfEra = async (era: Era) => {
+      let asked = 0
+      const { client } = await replicas.connect(proxy, era, ({ message }) => {
+        asked++
+        return { action: 'accept', content: message.includes('Who?') ? { answer: 'Ada' } : { decision: 'session' } }
+      })
+      const use = async (number: number): Promise<string> => {
+        if (number % 5 === 0) return textOf((await client.listTools()).tools.map(({ name }) => name))
+        if (number % 5 === 1) return textOf(await client.callTool({ name: 'gated', arguments: {} }))
+        if (number % 5 === 2) return textOf(await client.callTool({ name: 'greet', arguments: {} }))
+        return textOf(await client.callTool({ name: 'count', arguments: {} }))
+      }
+      return { use, asked: () => asked }
     }
+    const clients = [await clientOfEra(ERAS[0]), await clientOfEra(ERAS[1])]
     const expected = (number: number) => [/greet/, /ran/, /Hello Ada/, /counted/, /counted/][number % 5]!
-    for (let number = 0; number < 15; number++) expect(await use(number)).toMatch(expected(number))
+    const useAll = async () => {
+      for (const { use } of clients)
+        for (let number = 0; number < 15; number++) expect(await use(number)).toMatch(expected(number))
+    }
+    await useAll()
     // Three greetings, and one approval for the session for each of two tools.
-    expect(asked).toBe(5)
-    expect([...replicas.counts.values()].every((count) => count >= 4)).toBe(true)
+    expect(clients.map(({ asked }) => asked())).toEqual([5, 5])
+    expect([...replicas.counts.values()].every((count) => count >= 8)).toBe(true)
     expect(replicas.counts.size).toBe(3)
-    await first.kill()
-    for (let number = 0; number < 15; number++) expect(await use(number)).toMatch(expected(number))
-    expect(asked).toBe(8)
+    await first!.kill()
+    await useAll()
+    expect(clients.map(({ asked }) => asked())).toEqual([8, 8])
   })
 
   it('keep their session and its approvals when each replica is replaced in turn', async () => {
-    const old = [await replicas.start(), await replicas.start()]
+    const old = await replicas.living(2)
+    const proxy = await replicas.proxy()
     let asked = 0
-    const { client } = await replicas.connect(await replicas.proxy(), era, () => {
-      asked++
-      return { action: 'accept', content: { decision: 'session' } }
-    })
-    const use = async () => textOf(await client.callTool({ name: 'gated', arguments: {} }))
-    expect(await use()).toMatch(/ran/)
+    const uses: (() => Promise<string>)[] = []
+    for (const era of ERAS) {
+      const { client } = await replicas.connect(proxy, era, () => {
+        asked++
+        return { action: 'accept', content: { decision: 'session' } }
+      })
+      uses.push(async () => textOf(await client.callTool({ name: 'gated', arguments: { key: 'replaced' } })))
+    }
+    const useAll = async () => {
+      for (const use of uses) expect(await use()).toMatch(/ran/)
+    }
+    await useAll()
     const next = await replicas.start()
     for (const one of old) {
       await one.stop()
-      expect(await use()).toMatch(/ran/)
+      await useAll()
     }
-    expect(asked).toBe(1)
+    expect(asked).toBe(ERAS.length)
     expect(next.url).not.toBe(old[0]!.url)
   })
 })
@@ -65,7 +80,7 @@ describe('a session of the older era', () => {
   })
 
   it('is found by no other token in any replica, and by no id that is not its own', async () => {
-    const [a, b] = [await replicas.start(), await replicas.start()]
+    const [a, b] = await replicas.living(2) as [McpReplica, McpReplica]
     const { transport } = await replicas.connect(a.url, 'legacy')
     const id = transport.sessionId!
     expect((await post(b.url, id, TOKEN)).status).toBe(200)
@@ -78,7 +93,7 @@ describe('a session of the older era', () => {
   })
 
   it('tells a client that the replica has ended which ran its call, and does not make the call again', async () => {
-    const [a, b] = [await replicas.start(), await replicas.start()]
+    const [a, b] = await replicas.living(2) as [McpReplica, McpReplica]
     const { transport } = await replicas.connect(a.url, 'legacy')
     const { client } = await replicas.connect(b.url, 'legacy')
     expect((await client.callTool({ name: 'count', arguments: {} })).isError).not.toBe(true)
@@ -107,14 +122,14 @@ const RAN = { content: [{ text: expect.stringContaining('ran') }] }
 
 describe('an approval that a client of the newer era is asked for', () => {
   it('is given in another replica, also after kill -9, once and for the same call', async () => {
-    const [a, b] = [await replicas.start(), await replicas.start()]
+    const [a, b] = await replicas.living(2) as [McpReplica, McpReplica]
     const connect = async (url: string) => {
       const client = clientOf('modern', () => ({ action: 'cancel' }), { inputRequired: { autoFulfill: false } })
       await client.connect(new StreamableHTTPClientTransport(new URL(url), {
         requestInit: { headers: { Authorization: `Bearer ${TOKEN}` } },
       }))
       return (more: object = {}, args: object = {}) => client.request(
-        { method: 'tools/call', params: { name: 'gated', arguments: args, ...more } as never },
+        { method: 'tools/call', params: { name: 'gated', arguments: { key: 'elsewhere', ...args }, ...more } as never },
         { allowInputRequired: true },
       ) as Promise<object>
     }

@@ -21,15 +21,18 @@ export interface McpReplica {
   stop(): Promise<void>
 }
 
-/** Processes of `bulkhead mcp --http` on one home, and clients behind a proxy that asks them in turn. */
+/**
+ * Processes of `bulkhead mcp --http` on one home, and clients behind a proxy that asks them in turn. A process takes
+ * more than a second of CPU time to start, so tests use those that are left.
+ */
 export class McpReplicas {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-mcp-replicas-')))
   readonly home = join(this.folder, 'home')
   readonly workspace = join(this.folder, 'work')
   readonly #ending: (() => unknown)[] = []
+  #living: readonly McpReplica[] = []
   /** How many requests each replica got from the proxy. */
   readonly counts = new Map<string, number>()
-  #urls: readonly string[] = []
   #next = 0
 
   constructor() {
@@ -42,11 +45,19 @@ export class McpReplicas {
       ],
     }, `export default { tools: {
       count: { execute: () => 'counted' },
-      gated: { execute: () => 'ran', deriveApprovalKey: () => 'gate' },
+      gated: { execute: () => 'ran', deriveApprovalKey: ({ key = 'gate' }) => key },
       wait: { execute: (_, runtime) => { runtime.progress('begun'); return new Promise(() => {}) } },
       greet: { execute: async (_, { interact }) => 'Hello ' + await interact.ask('Who?') },
     } }`)
     shareVerified(this.home)
+  }
+
+  /** Starts what is missing. */
+  async living(count: number): Promise<readonly McpReplica[]> {
+    // The first one makes the store.
+    if (this.#living.length === 0) await this.start()
+    await Promise.all(Array.from({ length: Math.max(0, count - this.#living.length) }, () => this.start()))
+    return this.#living.slice(0, count)
   }
 
   async start(): Promise<McpReplica> {
@@ -58,10 +69,10 @@ export class McpReplicas {
     const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
     const ended = once(child, 'close')
     const end = async (signal: NodeJS.Signals) => {
+      this.#living = this.#living.filter((one) => one !== replica)
       child.kill(signal)
       await ended
     }
-    this.#ending.push(() => end('SIGKILL'))
     const url = await new Promise<string>((resolve, reject) => {
       let text = ''
       child.stderr.setEncoding('utf8').on('data', (more: string) => {
@@ -71,17 +82,19 @@ export class McpReplicas {
       })
       void ended.then(() => reject(new Error(`The replica ended: ${text}`)))
     })
-    this.#urls = [...this.#urls, url]
-    return { url, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
+    const replica: McpReplica = { url, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
+    this.#living = [...this.#living, replica]
+    return replica
   }
 
   /** The proxy asks each replica in turn, and the next one if nothing listens. */
   async proxy(): Promise<string> {
+    this.counts.clear()
     const server = createServer((req, res) => {
       const chunks: Buffer[] = []
       req.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => pass(0))
       const pass = (tries: number): void => {
-        const url = this.#urls[this.#next++ % this.#urls.length]!
+        const { url } = this.#living[this.#next++ % this.#living.length]!
         const { host: _, connection: __, ...headers } = req.headers
         const sent = request(url, { method: req.method, headers, agent: false }, (response) => {
           this.counts.set(url, (this.counts.get(url) ?? 0) + 1)
@@ -91,7 +104,7 @@ export class McpReplicas {
           response.on('error', () => res.destroy())
         })
         sent.on('error', (error: NodeJS.ErrnoException) => {
-          if (error.code === 'ECONNREFUSED' && tries < this.#urls.length) pass(tries + 1)
+          if (error.code === 'ECONNREFUSED' && tries < this.#living.length) pass(tries + 1)
           else res.destroy()
         })
         res.on('close', () => sent.destroy())
@@ -119,8 +132,14 @@ export class McpReplicas {
     return { client, transport }
   }
 
-  async end(): Promise<void> {
+  /** Ends the clients and the proxies. */
+  async disconnect(): Promise<void> {
     for (const end of this.#ending.splice(0)) await end()
+  }
+
+  async end(): Promise<void> {
+    await this.disconnect()
+    await Promise.all(this.#living.map((one) => one.kill()))
     rmSync(this.folder, { recursive: true, force: true })
   }
 }

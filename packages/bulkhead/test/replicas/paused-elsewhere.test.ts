@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { writeExtension } from '../extension-folder.ts'
-import { Replica } from './replica.ts'
+import { IN_THREADS, writeExtension } from '../extension-folder.ts'
+import { type Replica, ReplicaProcess, startReplica } from './replica.ts'
 
-const CONFIG = { isolation: { global: 'thread' } }
+const CONFIG = IN_THREADS
 const WRITE = { path: 'log.txt', content: 'one' }
 
 let folder: string
@@ -19,12 +19,12 @@ beforeEach(() => {
   } }`)
 })
 afterEach(async () => {
-  await Promise.all(replicas.splice(0).map((one) => one.kill()))
+  await Promise.all(replicas.splice(0).map((one) => one.end()))
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function opened(options: object = { pause: true }): Promise<Replica> {
-  const one = await Replica.start(folder, CONFIG)
+async function opened(options: object = { pause: true }, start = startReplica): Promise<Replica> {
+  const one = await start(folder, CONFIG)
   replicas.push(one)
   await one.ask('open', options)
   return one
@@ -47,10 +47,10 @@ it('a question that one host paused is answered in another while the first one l
 })
 
 it('an approval that one host paused is given in another after kill -9, for one call', async () => {
-  const a = await opened()
+  const a = await opened({ pause: true }, ReplicaProcess.start)
   expect(await a.ask('call', 'w', 'write', WRITE)).toMatchObject({ error: { code: 'ClarificationNeeded' } })
   expect(existsSync(join(folder, 'log.txt'))).toBe(false)
-  await a.kill()
+  await a.end()
   const [b, c] = [await opened(), await opened()]
   const [paused] = await b.ask('paused')
   expect(paused).toMatchObject({ question: { kind: 'Approve', approval: { tool: 'write', approvalKey: 'log.txt' } } })

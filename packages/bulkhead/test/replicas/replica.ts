@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { BulkheadError } from '../../src/index.ts'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { CACHE } from '../cache.ts'
+import { methodsOf, type Methods } from './fixtures/methods.ts'
 
 const HOST = fileURLToPath(new URL('./fixtures/replica.ts', import.meta.url))
 
@@ -14,8 +17,47 @@ interface Word {
 /** As JSON.parse types it. */
 type Parsed = ReturnType<typeof JSON.parse>
 
-/** A host in its own process. */
-export class Replica {
+/** One of several hosts on one store. */
+export interface Replica {
+  /** Resolves with the result as JSON, or rejects with the code of the error. */
+  ask(method: string, ...args: readonly unknown[]): Promise<Parsed>
+  /** Ends it: without a warning if it is a process, otherwise it closes. */
+  end(): Promise<void>
+}
+
+/** Each in a process of its own in `pnpm soak`. A process takes a second of CPU time to start. */
+export const startReplica = (folder: string, config: object): Promise<Replica> =>
+  thoroughly<Start>(InsideReplica.start, ReplicaProcess.start)(folder, config)
+
+type Start = (folder: string, config: object) => Promise<Replica>
+
+class InsideReplica implements Replica {
+  readonly #methods: Methods
+
+  private constructor(methods: Methods) {
+    this.#methods = methods
+  }
+
+  static async start(folder: string, config: object): Promise<Replica> {
+    return new InsideReplica(await methodsOf(folder, CACHE, config))
+  }
+
+  async ask(method: string, ...args: readonly unknown[]): Promise<Parsed> {
+    try {
+      const result = await this.#methods[method]!(...JSON.parse(JSON.stringify(args)) as never[])
+      return JSON.parse(JSON.stringify(result ?? null))
+    } catch (error) {
+      throw new Error(BulkheadError.from(error).code, { cause: error })
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.ask('close')
+  }
+}
+
+/** A host in its own process. It ends as a lost machine does. */
+export class ReplicaProcess implements Replica {
   readonly #child
   readonly #open = new Map<number, PromiseWithResolvers<Word>>()
   readonly #ended = Promise.withResolvers<void>()
@@ -36,13 +78,12 @@ export class Replica {
     })
   }
 
-  static async start(folder: string, config: object = {}): Promise<Replica> {
-    const replica = new Replica(folder, config)
+  static async start(folder: string, config: object): Promise<ReplicaProcess> {
+    const replica = new ReplicaProcess(folder, config)
     await replica.#open.get(0)!.promise
     return replica
   }
 
-  /** Resolves with the result, or rejects with the code of the error. */
   async ask(method: string, ...args: readonly unknown[]): Promise<Parsed> {
     const id = ++this.#count
     const word = Promise.withResolvers<Word>()
@@ -53,8 +94,7 @@ export class Replica {
     return result
   }
 
-  /** Ends it as a lost machine does. */
-  async kill(): Promise<void> {
+  async end(): Promise<void> {
     this.#child.kill('SIGKILL')
     await this.#ended.promise
   }

@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { writeExtension } from '../extension-folder.ts'
-import { Replica } from './replica.ts'
+import { IN_THREADS, writeExtension } from '../extension-folder.ts'
+import { type Replica, ReplicaProcess, startReplica } from './replica.ts'
 
-const CONFIG = { isolation: { global: 'thread' } }
+const CONFIG = IN_THREADS
 const WRITE = { path: 'log.txt', content: 'one' }
 
 let folder: string
@@ -20,18 +20,18 @@ beforeEach(() => {
   } }`)
 })
 afterEach(async () => {
-  await Promise.all(replicas.splice(0).map((one) => one.kill()))
+  await Promise.all(replicas.splice(0).map((one) => one.end()))
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function replica(config: object = CONFIG): Promise<Replica> {
-  const one = await Replica.start(folder, config)
+async function replica(config: object = CONFIG, start = startReplica): Promise<Replica> {
+  const one = await start(folder, config)
   replicas.push(one)
   return one
 }
 
 it('a session continues in another host after its host was killed', async () => {
-  const a = await replica()
+  const a = await replica(CONFIG, ReplicaProcess.start)
   const principal = { id: 'ada' }
   const id = await a.ask('open', { principal, pause: true, budget: { calls: 8 } }, { decision: 'session' })
   expect(await a.ask('call', 'w1', 'write', WRITE)).toMatchObject({ type: 'output' })
@@ -43,7 +43,7 @@ it('a session continues in another host after its host was killed', async () => 
   expect(approvals).toContain('log.txt')
   const b = await replica()
   await expect(b.ask('resume', id, { principal })).rejects.toThrow('SessionActiveElsewhere')
-  await a.kill()
+  await a.end()
   await expect(b.ask('resume', id)).rejects.toThrow('NotFound')
   await expect(b.ask('resume', id, { principal: { id: 'bob' } })).rejects.toThrow('NotFound')
   expect(await b.ask('resume', id, { principal })).toBe(id)
@@ -61,7 +61,7 @@ it('a session continues in another host after its host was killed', async () => 
   expect(await b.ask('call', 'a3', 'acts', {})).toMatchObject({ error: { code: 'BudgetExhausted' } })
 })
 
-it('a session that is resumed undoes what it changed in the host that was killed', async () => {
+it('a session that is resumed undoes what it changed in the host that has ended', async () => {
   writeFileSync(join(folder, 'log.txt'), 'before')
   const a = await replica()
   const id = await a.ask('open', {}, { decision: 'session' })
@@ -69,7 +69,7 @@ it('a session that is resumed undoes what it changed in the host that was killed
   expect(await a.ask('call', 'w', 'write', WRITE)).toMatchObject({ type: 'output' })
   // The batch with the session is written.
   await a.ask('call', 't', 'todo', { todos: [] })
-  await a.kill()
+  await a.end()
   const b = await replica()
   await b.ask('resume', id, {}, { decision: 'once' })
   expect(await b.ask('call', 'u', 'undo', {})).toMatchObject({ type: 'output' })
@@ -77,12 +77,12 @@ it('a session that is resumed undoes what it changed in the host that was killed
 })
 
 it('an approval that was revoked does not come back with its session', async () => {
-  const a = await replica()
+  const a = await replica(CONFIG, ReplicaProcess.start)
   const id = await a.ask('open', {}, { decision: 'session' })
   await a.ask('call', 'w', 'write', WRITE)
   const [approval] = await a.ask('approvalIds')
   expect(await a.ask('revoke', approval)).toBe(1)
-  await a.kill()
+  await a.end()
   const b = await replica()
   await b.ask('resume', id, {})
   expect(await b.ask('approvals')).toEqual([])

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { writeExtension } from '../extension-folder.ts'
-import { Replica } from './replica.ts'
+import { IN_THREADS, writeExtension } from '../extension-folder.ts'
+import { type Replica, ReplicaProcess, startReplica } from './replica.ts'
 
-const CONFIG = { isolation: { global: 'thread' }, budget: { calls: 10 } }
+const CONFIG = { ...IN_THREADS, budget: { calls: 10 } }
 
 let folder: string
 const replicas: Replica[] = []
@@ -15,12 +15,12 @@ beforeEach(() => {
     'export default { tools: { acts: { execute: () => ({ done: true }) } } }')
 })
 afterEach(async () => {
-  await Promise.all(replicas.splice(0).map((one) => one.kill()))
+  await Promise.all(replicas.splice(0).map((one) => one.end()))
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function opened(principal: string): Promise<Replica> {
-  const one = await Replica.start(folder, CONFIG)
+async function opened(principal: string, start = startReplica): Promise<Replica> {
+  const one = await start(folder, CONFIG)
   replicas.push(one)
   await one.ask('open', { principal: { id: principal }, mode: 'yolo' })
   return one
@@ -41,9 +41,9 @@ it('three hosts spend the budget of one principal once', async () => {
 })
 
 it('what a killed host had reserved stays counted, as long as another session of the principal is open', async () => {
-  const [a, b] = [await opened('ada'), await opened('ada')]
+  const [a, b] = [await opened('ada', ReplicaProcess.start), await opened('ada')]
   expect(succeeded(await a.ask('callMany', calls('a', 6)))).toBe(6)
-  await a.kill()
+  await a.end()
   expect(succeeded(await b.ask('callMany', calls('b', 6)))).toBe(4)
 })
 

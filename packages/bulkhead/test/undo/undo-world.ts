@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import type { Outcome } from '@bulkhead/contract'
 import { createHost, defineTool, type CreateHostOptions, type Host, type Session } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
+import { NO_PAUSE } from '../extension-folder.ts'
 
 /** Removes a file or an empty folder: no bundled tool does only that. */
 const discard = defineTool({
@@ -33,7 +34,7 @@ export class UndoWorld implements AsyncDisposable {
   async open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
     const host = await createHost({
       workspace: this.workspace, home: this.home, cache: CACHE, trust: 'declined',
-      config: { sandbox: { spares: { process: 0 } } }, ...options,
+      config: { ...NO_PAUSE, sandbox: { spares: { process: 0 } } }, ...options,
     })
     await host.register(discard)
     this.#hosts.push(host)
