@@ -1,9 +1,6 @@
-import { hash } from 'node:crypto'
-import { readFile, rename, writeFile } from 'node:fs/promises'
-import { getCompileCacheDir } from 'node:module'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Worker } from 'node:worker_threads'
+import { builtCode, type Built } from '@bulkhead/kit/built-code'
 import type { Plugin } from 'rolldown'
 
 // Runs from the sources only. In a published package the build replaces this module by its result.
@@ -22,66 +19,12 @@ export interface ImageCode {
   readonly author: string
 }
 
-interface Built<Code> {
-  readonly code: Code
-  /** The files that it was made from. */
-  readonly sources: readonly string[]
-}
-
-type Kept = Built<ImageCode> & { readonly digests: readonly string[] }
-
 const ownFile = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 const ROLLDOWN = fileURLToPath(import.meta.resolve('rolldown'))
 
-/**
- * Bundled at first use, and kept in the compile cache of Node, if it is enabled. What was kept is used while it and all
- * sources have their digests of then.
- */
-export async function imageCode(rewrite?: Rewrite): Promise<ImageCode> {
-  const folder = getCompileCacheDir()
-  const file = folder && join(folder, 'image.json')
-  if (rewrite !== undefined) return (await build(rewrite)).code
-  if (!file) return (await buildInThread()).code
-  const kept = await readKept(file)
-  if (kept !== undefined) return kept.code
-  const { code, sources } = await buildInThread()
-  const json = JSON.stringify({ code, sources, digests: await digestsOf(sources) } satisfies Kept)
-  const draft = `${file}.${process.pid}`
-  await writeFile(draft, `${sha256(json)}\n${json}`).then(() => rename(draft, file)).catch(() => undefined)
-  return code
-}
-
-async function readKept(file: string): Promise<Kept | undefined> {
-  try {
-    const [digest, json] = (await readFile(file, 'utf8')).split('\n') as [string, string]
-    if (digest !== sha256(json)) return undefined
-    const kept = JSON.parse(json) as Kept
-    const now = await digestsOf(kept.sources)
-    return now.every((one, at) => one === kept.digests[at]) ? kept : undefined
-  } catch {
-    return undefined
-  }
-}
-
-const sha256 = (data: string | Buffer): string => hash('sha256', data)
-const digestsOf = (paths: readonly string[]): Promise<readonly string[]> =>
-  Promise.all(paths.map(async (path) => sha256(await readFile(path))))
-
-// In a thread, because the bundler changes globals of its realm, which belongs to the embedder.
-const IN_THREAD = `
-const { parentPort, workerData } = require('node:worker_threads')
-import(workerData).then(async ({ build }) => parentPort.postMessage(await build()))
-`
-
-function buildInThread(): Promise<Built<ImageCode>> {
-  return new Promise((done, fail) => {
-    const worker = new Worker(IN_THREAD, {
-      eval: true, execArgv: ['--no-warnings'], env: {}, workerData: import.meta.url,
-    })
-    worker.once('message', done)
-    worker.once('error', fail)
-  })
-}
+/** Bundled at first use, and kept while no source changes. */
+export const imageCode = async (rewrite?: Rewrite): Promise<ImageCode> =>
+  rewrite === undefined ? builtCode('image', import.meta.url) : (await build(rewrite)).code
 
 /** Called in a thread, and by tests that change a source. */
 export async function build(rewrite?: Rewrite): Promise<Built<ImageCode>> {
