@@ -55,6 +55,18 @@ const BUILT_IMAGE: NonNullable<UserConfig['plugins']> = {
   },
 }
 
+/** The same for the page of the inspector. */
+const BUILT_PAGE: NonNullable<UserConfig['plugins']> = {
+  name: 'built-page',
+  load: {
+    filter: { id: /packages\/inspector\/src\/bundle\/page-code\.ts$/ },
+    async handler() {
+      const { pageCode } = await import('./packages/inspector/src/bundle/page-code.ts')
+      return `export const pageCode = async () => (${JSON.stringify(await pageCode())})`
+    },
+  },
+}
+
 /** In the folder of a package only that one, elsewhere all of them: one process builds them in a third of the CPU. */
 const root = fileURLToPath(new URL('.', import.meta.url))
 const folders = globSync('packages/*', { cwd: root }).map((name) => join(root, name))
@@ -63,7 +75,7 @@ export default defineConfig((folders.includes(process.cwd()) ? [process.cwd()] :
 function configOf(cwd: string): UserConfig {
   const { name, exports, bin } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) as
     { name: string; exports: unknown; bin?: unknown }
-  const plugins = [entryUrls(join(cwd, 'src')), BUILT_IMAGE]
+  const plugins = [entryUrls(join(cwd, 'src')), BUILT_IMAGE, BUILT_PAGE]
   const entry = [...new Set([...sourcesIn(exports), ...sourcesIn(bin), ...threadEntries(cwd)])]
   const inside = BUNDLED_DEPENDENCIES[name]
   const deps = { neverBundle: true, ...(inside && { alwaysBundle: inside, onlyBundle: [inside] }) } as const

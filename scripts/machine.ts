@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestOptions } from 'vitest'
+import { chromium } from './chromium.ts'
 import { findPostgres } from './postgres/binaries.ts'
 import { publicData } from './public-data.ts'
 import { runsIf } from './skips.ts'
@@ -14,6 +15,7 @@ const TRIALS = {
   root: process.getuid?.() === 0,
   bubblewrap: ['bwrap', '--unshare-all', '--unshare-user', '--ro-bind', '/', '/', '--proc', '/proc', 'true'],
   PostgreSQL: findPostgres() !== undefined,
+  Chromium: chromium() !== undefined,
   git: ['git', '--version'],
   perl: ['perl', '-v'],
   bash: ['bash', '-c', 'true'],

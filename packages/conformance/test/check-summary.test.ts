@@ -113,6 +113,7 @@ describe('continuous integration', needs('Linux'), () => {
     put('bin/npm', '#!/bin/sh\ncat check.txt\nexit 1\n')
     // It installs nothing.
     put('bin/bwrap', '')
+    put('bin/chromium', '')
     put('scripts/boot.mjs', `process.stdout.write(${JSON.stringify(walls)})`)
     mkdirSync(join(root, '.ci'))
     cpSync(resolve(import.meta.dirname, '../../../.ci/run'), join(root, '.ci/run'))
@@ -129,6 +130,13 @@ describe('continuous integration', needs('Linux'), () => {
       status: 1,
       end: '✗ Some steps failed.\n  ✗ one: b works\n      It is failed.\n  ✗ two: c works\n\n'
         + '2 passed, 2 failed\n',
+    })
+  })
+
+  it('fails where the page was not tested', () => {
+    expect(ciRun('This machine lacks zsh and Chromium.\n\n2 passed, 0 failed\n', '\n3 passed, 0 failed\n')).toEqual({
+      status: 1, end: '  ✗ Chromium could not be installed, so the tests of the page of the inspector were skipped.\n\n'
+        + '5 passed, 1 failed\n',
     })
   })
 

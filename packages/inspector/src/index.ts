@@ -1,1 +1,2 @@
+export { pageCode } from './bundle/page.ts'
 export type * from './protocol.ts'

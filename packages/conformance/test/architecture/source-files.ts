@@ -21,7 +21,7 @@ const TESTS_IN_SOURCE = /\/src\/[^/]+\/test\//
 /** All source files below a folder, with their imports. A missing folder has none. */
 export function sourceFiles(root: string, folder: string): readonly SourceFile[] {
   return walk(join(root, folder))
-    .filter((path) => /\.(?:ts|mts|js|mjs)$/.test(path) && !TESTS_IN_SOURCE.test(path))
+    .filter((path) => /\.(?:tsx?|mts|js|mjs)$/.test(path) && !TESTS_IN_SOURCE.test(path))
     .map((path) => {
       const text = readFileSync(path, 'utf8')
       return { path: relative(root, path).split(sep).join('/'), text, imports: importsOf(text) }

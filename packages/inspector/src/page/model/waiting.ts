@@ -1,0 +1,51 @@
+import { computed, effect, signal } from '@preact/signals'
+import type { Decision, DecisionTaken, WaitingItem, WaitingView } from '../../protocol.ts'
+import { post } from './api.ts'
+import { now } from './clock.ts'
+import { listen } from './events.ts'
+import { age } from './words.ts'
+
+export const waiting = signal<WaitingView | undefined>(undefined)
+
+const isLater = (item: WaitingItem): boolean => item.laterUntil !== undefined && item.laterUntil > now.value
+
+/** Oldest first. Without what a person put off. */
+export const inFront = computed(() => waiting.value?.items.filter((item) => !isLater(item)) ?? [])
+export const putOff = computed(() => waiting.value?.items.filter(isLater) ?? [])
+export const waitingCount = computed(() => inFront.value.length + (waiting.value?.more ?? 0))
+
+/** The last decision of this tab, in words. */
+export const decided = signal<string | undefined>(undefined)
+
+type WithoutDigest<One> = One extends unknown ? Omit<One, 'digest'> : never
+
+/** Throws a Fault. */
+export async function decide(item: WaitingItem, decision: WithoutDigest<Decision>): Promise<void> {
+  const { words } = await post<DecisionTaken>(`waiting/${encodeURIComponent(item.id)}`, {
+    ...decision,
+    digest: item.digest,
+  })
+  decided.value = words
+}
+
+/** The title and the icon of the tab say what waits: "2 wait, 40 s". Returns how to stop. */
+export function followWaiting(): void {
+  listen({
+    waiting: ({ view }) => {
+      waiting.value = view
+    },
+  })
+  effect(() => {
+    const [oldest] = inFront.value
+    const count = waitingCount.value
+    document.title =
+      oldest === undefined
+        ? 'Bulkhead inspector'
+        : `${count} ${count === 1 ? 'waits' : 'wait'}, ${age(now.value - oldest.since)}`
+  })
+  effect(() => {
+    const count = waitingCount.value
+    const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')!
+    icon.href = `./assets/icon${count === 0 ? '' : `-${count > 9 ? 'more' : count}`}.svg`
+  })
+}

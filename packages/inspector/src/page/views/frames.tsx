@@ -1,0 +1,116 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Frame } from '../../protocol.ts'
+import { listen, want } from '../model/events.ts'
+import { bytes, clock, plural, shown } from '../model/words.ts'
+import { Code } from '../parts/texts.tsx'
+import { placed, VirtualRows } from '../parts/virtual-rows.tsx'
+
+const MOST = 2_000
+
+/** The messages of an MCP server as they are, in both directions, while they are watched. */
+export function Frames({ servers }: { servers: readonly string[] }) {
+  const [server, setServer] = useState('')
+  const [selected, select] = useState<Frame>()
+  return (
+    <section class="panel" aria-labelledby="frames">
+      <header>
+        <h2 id="frames">Messages of a server</h2>
+        <select
+          aria-label="Server"
+          onChange={(event) => {
+            setServer(event.currentTarget.value)
+            select(undefined)
+          }}
+        >
+          <option value="">None is watched</option>
+          {servers.map((name) => (
+            <option value={name} selected={name === server}>
+              {shown(name)}
+            </option>
+          ))}
+        </select>
+      </header>
+      {server !== '' && <Watched key={server} server={server} selected={selected} onSelect={select} />}
+      {selected !== undefined && (
+        <div class="body">
+          <Code text={indented(selected.text)} label="Message" />
+          {selected.cut && <p class="quiet small">It was longer, and is cut.</p>}
+        </div>
+      )}
+    </section>
+  )
+}
+
+interface Watching {
+  readonly server: string
+  readonly selected: Frame | undefined
+  onSelect(frame: Frame): void
+}
+
+function Watched({ server, selected, onSelect }: Watching) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const [frames, setFrames] = useState<readonly Frame[]>([])
+  const [missed, setMissed] = useState(0)
+  const [total, setTotal] = useState(0)
+  useEffect(() => {
+    const stops = [
+      listen({
+        frames: (event) => {
+          const own = event.frames.filter((frame) => frame.server === server)
+          setFrames((before) => [...own.toReversed(), ...before].slice(0, MOST))
+          setTotal((count) => count + own.length)
+          setMissed((count) => count + event.missed)
+        },
+      }),
+      want(`frames:${server}`),
+    ]
+    return () => {
+      for (const stop of stops) stop()
+    }
+  }, [server])
+  return (
+    <>
+      <div
+        ref={scroller}
+        class="frames"
+        tabIndex={0}
+        role="region"
+        aria-label={`Messages of ${shown(server)}, newest first`}
+      >
+        <VirtualRows scroller={scroller} count={frames.length} height={24} added={total}>
+          {(row) => {
+            const frame = frames[row.index]!
+            const direction = frame.direction === 'in' ? '← in' : '→ out'
+            return (
+              <div
+                key={frame.seq}
+                class={`frame${frame === selected ? ' selected' : ''}`}
+                style={placed(row)}
+                onClick={() => onSelect(frame)}
+              >
+                <span class="time quiet number">{clock(frame.at)}</span>
+                <span class={frame.direction} aria-label={direction}>
+                  {frame.direction === 'in' ? '←' : '→'}
+                </span>
+                <span class="mono ellipsis">{shown(frame.text)}</span>
+                <span class="quiet number">{bytes(frame.bytes)}</span>
+              </div>
+            )
+          }}
+        </VirtualRows>
+      </div>
+      <p class="list-foot">
+        {plural(frames.length, 'message')}
+        {missed > 0 && `, ${missed} came too fast and are not here`}. They are not stored.
+      </p>
+    </>
+  )
+}
+
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { chromium as playwright, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { chromium, CHROMIUM_OPTIONS } from '../../../../scripts/chromium.ts'
+import { Answering } from './answering.ts'
+
+const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+/** A page of the test's own, and what it logged as an error. */
+export interface Opened {
+  readonly page: Page
+  readonly errors: string[]
+}
+
+/** Starts one browser for a file of tests. */
+export function inBrowser(): {
+  readonly serve: () => Promise<Answering>
+  readonly tab: (options?: BrowserContextOptions) => Promise<Opened>
+} {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await playwright.launch({ executablePath: chromium()!, args: [...CHROMIUM_OPTIONS] })
+  })
+  afterAll(() => browser?.close())
+  return {
+    async serve() {
+      const server = await new Answering().listen()
+      onTestFinished(async () => {
+        await server.stop()
+        expect(server.failures).toEqual([])
+      })
+      return server
+    },
+    async tab(options = {}) {
+      const viewport = { width: 1_100, height: 700 }
+      const context = await browser.newContext({ viewport, reducedMotion: 'reduce', ...options })
+      onTestFinished(() => context.close())
+      const page = await context.newPage()
+      const errors: string[] = []
+      page.on('pageerror', ({ message }) => errors.push(message))
+      page.on('console', (line) => { if (['error', 'warning'].includes(line.type())) errors.push(line.text()) })
+      return { page, errors }
+    },
+  }
+}
+
+interface Found {
+  readonly violations: readonly {
+    readonly id: string
+    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+  }[]
+}
+
+/** What axe-core finds, one line for each element. */
+export async function barriers(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe)
+  const { violations } = await page.evaluate<Found>("axe.run({ resultTypes: ['violations'] })")
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
+}
+
+/** Names and roles as a person finds them. */
+export const link = (page: Page, name: string) => page.getByRole('link', { name })
+export const button = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', { name, exact: typeof name === 'string' })
