@@ -32,7 +32,6 @@ const NOT_RUN: ReadonlyMap<string, string> = new Map([
   ...[
     'npm install pg @bulkhead/store-postgres',
     "export BULKHEAD_STORE='postgres://bulkhead@db.example/agents?passwordfile=/run/secrets/store'",
-    'npx bulkhead store copy ~/.bulkhead/bulkhead.db "$BULKHEAD_STORE"',
     "BULKHEAD_STORE='postgres://owner@db.example/agents' npx bulkhead store migrate",
     `psql -c "CREATE ROLE bulkhead LOGIN PASSWORD '…'" `
     + "-c 'CREATE DATABASE agents OWNER bulkhead ENCODING UTF8 TEMPLATE template0'",

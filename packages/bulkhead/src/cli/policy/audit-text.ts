@@ -34,7 +34,7 @@ export function rowTable(rows: readonly AuditTimelineRow[]): string {
 }
 
 /** As `audit show` and `undo` take it. */
-export const callName = ({ session, call }: Pick<CallRow, 'session' | 'call'>): string =>
+const callName = ({ session, call }: Pick<CallRow, 'session' | 'call'>): string =>
   `${session.slice(0, SHOWN_ID)}/${call}`
 
 const cut = (text: string, most = MOST_WHAT): string => text.length > most ? `${text.slice(0, most - 1)}…` : text
