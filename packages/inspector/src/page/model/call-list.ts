@@ -26,7 +26,7 @@ export const sessions = signal<readonly SessionItem[]>([])
 export const tools = signal<readonly string[]>([])
 export const reach = signal('')
 export const capture = signal<CaptureState | undefined>(undefined)
-export const older = signal<string | undefined>(undefined)
+const older = signal<string | undefined>(undefined)
 export const listState = signal<'loading' | 'ready' | { readonly fault: string }>('loading')
 
 let announced = false

@@ -103,7 +103,7 @@ function SpanRows({ span, scale }: { span: Span; scale: Scale }) {
 }
 
 /** Linear, but for the times in which people were waited for: these are drawn shorter if they would take too much. */
-export function scaleOf(spans: readonly Span[], total: number): Scale {
+function scaleOf(spans: readonly Span[], total: number): Scale {
   const waits = spans
     .filter(({ kind }) => kind === 'person')
     .map(({ fromMs, ms = total - fromMs }) => ({ from: fromMs, to: Math.min(total, fromMs + ms) }))
