@@ -56,7 +56,8 @@ describe('the exports', () => {
 
   it('are pinned for @bulkhead/contract/audit', () => {
     expect(Object.keys(audit).toSorted()).toEqual([
-      'callKey', 'callKeyOf', 'callRowOf', 'eventRowOf', 'placed', 'readRows', 'readStory', 'storyOf', 'wordsOf',
+      'byWords', 'callKey', 'callKeyOf', 'callRowOf', 'cutText', 'eventRowOf', 'placed', 'readRows', 'readStory',
+      'resultWords', 'storyLines', 'storyOf', 'wordsOf',
     ])
   })
 

@@ -1,4 +1,4 @@
-// What the audit says, for people: calls as rows, and the story of one call. Pure, so that a command and a page show the same.
+// What the audit says, for people: calls as rows, and the story of one call. A command and a page show the same.
 export type { AuditChainReader } from './backwards.ts'
 export { callRowOf, type AskedQuestion, type CallDecision, type CallRow, type CallState } from './call-row.ts'
 export {
@@ -7,3 +7,4 @@ export {
 export { eventRowOf, wordsOf, type EventRow } from './event-row.ts'
 export { readRows, type AuditTimelineRow, type RowFilter } from './read-rows.ts'
 export { callKey, callKeyOf, placed, type PlacedRecord } from './records.ts'
+export { byWords, cutText, resultWords, storyLines, type StoryLine } from './words.ts'

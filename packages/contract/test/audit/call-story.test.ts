@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readStory } from '../../src/audit/index.ts'
+import { readStory, storyLines } from '../../src/audit/index.ts'
 import { at, chainOf, decided, failed, other, succeeded } from './chain.ts'
 
 const opened = {
@@ -65,5 +65,33 @@ describe('the story of a call', () => {
     const found = await readStory([chainOf([decided('c1', 1), succeeded('c1', 2)])], { call: 'c1' })
     expect(found).toMatchObject({ state: 'succeeded', questions: [], children: [] })
     expect(found).not.toHaveProperty('began')
+  })
+})
+
+describe('the lines of a story', () => {
+  const linesOf = async (records: typeof story) =>
+    storyLines((await readStory([chainOf(records)], { call: 'c1' }))!).map(({ label, text }) => `${label}: ${text}`)
+
+  it('tell each fact once', async () => {
+    expect(await linesOf(story)).toEqual([
+      'call: aaaa-1/c1', 'tool: bash, bundled bash@1.0.0', 'what: git c1',
+      `for: the agent ${opened.agent}, on behalf of session p, in /w`,
+      'arguments: {"command":"git c1"}', 'changed: the arguments, by limits: too many',
+      'asked: Approve from host: accepted by ann, after 7.0 s',
+      'decided: allowed by the rule "bash git *": it is allowed',
+      'used: denied fs.read /etc/shadow, by the rule "fs.read /etc/**": it is allowed',
+      'key: GH sent with GET api.github.com/user', 'began: writes a.txt', 'called: c2: bash git c2, ok 1.0 s',
+      'result: succeeded, about 40 characters', 'time: 1.0 s, of which 7.0 s for people, 2 attempts',
+      'chain: records 2, 3, 4, 5, 6, 9, 10, link l2',
+    ])
+  })
+
+  it('say what went wrong, and what is not known', async () => {
+    const lines = await linesOf([decided('c1', 1), failed('c1', 2, { attempt: 0, durationMs: 5 })])
+    expect(lines).toContain('arguments: SHA-256 f00; "audit": { "arguments": true } records the text')
+    expect(lines).toContain('result: failed with NotFound (ToolTerminal): There is no such file.')
+    expect(lines).toContain('time: 5 ms, it never ran')
+    expect(lines.join()).not.toContain('began')
+    expect(await linesOf([decided('c1', 1)])).toContainEqual(expect.stringMatching(/^result: no end is recorded/))
   })
 })
