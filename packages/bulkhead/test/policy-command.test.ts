@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { RuleAction } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { RuleProof } from '../src/cli/rule-proofs.ts'
+import type { RuleProof } from '../src/facade/policy/rule-proofs.ts'
 import { inside } from './command-inside.ts'
 
 let folder: string
@@ -33,17 +33,17 @@ it('names for each rule a call that it decides, as explain does', async () => {
   ])
   const [first] = proofs
   expect(first).toEqual({
-    author: 'user', ...rule('read', '.env', 'deny'), source: `${file()}#/rules/0`,
+    author: 'user', ...rule('read', '.env', 'deny'), source: `${file()}#/rules/0`, line: 1,
     call: { name: 'read', arguments: { path: '.env' } },
   })
-  for (const { call, action, source } of proofs) {
+  for (const { call, action, permission, pattern } of proofs) {
     const { stdout } = await inside(
       ['explain', call!.name, '--args', JSON.stringify(call!.arguments), '--json'], folder,
     )
     expect(JSON.parse(stdout)).toMatchObject({
       chain: expect.arrayContaining([
         expect.objectContaining({
-          stage: 'rules', action, rules: expect.arrayContaining([expect.stringMatching(` of ${source}$`)]),
+          stage: 'rules', action, rules: expect.arrayContaining([`the rule "${permission} ${pattern}" of ${file()}:1`]),
         }),
       ]),
     })

@@ -65,7 +65,7 @@ it('a rule after a malformed one is reported with its own position and file', as
   const { chain, remedies } = await session.explain({ id: 'c', name: 'bash', arguments: { command: 'ls' } })
   const source = `user rule bash * (${join(home, 'config.json')}#/rules/2)`
   expect(chain.find(({ stage }) => stage === 'rules')).toMatchObject({ action: 'deny', source })
-  expect(remedies).toEqual([`Change or remove the ${source}.`])
+  expect(remedies).toEqual([`Change or remove the ${source}.`, expect.stringMatching(/policy add bash ls allow$/)])
   expect(host.diagnostics.filter(({ stage }) => stage === 'configSchema').map(({ path }) => path)).toEqual([
     '/rules/0/pattern', '/rules/1/permission',
   ])

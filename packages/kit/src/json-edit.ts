@@ -47,6 +47,12 @@ export function placeInJson(text: string, pointer: string): number {
   }
 }
 
+/** The line of each child of a value. None if there is no such value. Contract: the text is valid JSON. */
+export function childLinesInJson(text: string, pointer: string): readonly number[] {
+  const found = spansIn(text).children.find((child) => child.pointer === pointer)
+  return (found?.children ?? []).map(({ start }) => text.slice(0, start).split('\n').length)
+}
+
 /**
  * Removes values from JSON, and keeps the rest as it is written. Lists and objects that become empty are removed too,
  * except the outermost. Contract: the text is valid JSON; pointers that lead nowhere are ignored.

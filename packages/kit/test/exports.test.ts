@@ -24,7 +24,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'pointerStep', 'targetOf', 'valueAt',
   ],
   'json-copy': ['copyJson', 'deepFreeze'],
-  'json-edit': ['placeInJson', 'removeJson'],
+  'json-edit': ['childLinesInJson', 'placeInJson', 'removeJson'],
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],
   'options': ['findOptionFault', 'forms'], 'pool': ['PoolError', 'WorkPool', 'loadImages'],
   'pool-thread': ['task'],

@@ -24,7 +24,7 @@ export async function inspect(values: HostValues): Promise<Inspection & AsyncDis
   const { status: trustStatus } = await createLoader(loaderOptions(homeFolder(values.home))).trust.status(workspace)
   const options = { ...folders, workspace, discover: 'when-asked' as const }
   const assembly = { startsEager: false, roles: () => tokenRoles(values.home) }
-  const trust = trustStatus.kind === 'once' ? 'once' : undefined
+  const trust = values['trust-project'] ? 'as found' : trustStatus.kind === 'once' ? 'once' : undefined
   const assembled = await assembleHost(options, trust, assembly)
   return closing({ trustStatus, workspace, ...assembled }, assembled.host)
 }

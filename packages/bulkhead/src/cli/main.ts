@@ -19,7 +19,7 @@ const ROWS: readonly Row[] = [
     async () => (await import('./system/config.ts')).config],
   ['explain', 'Show whether a call would be allowed, which rule decides, and how to change it',
     async () => (await import('./calls/call.ts')).explain],
-  ['policy', 'Show for each rule one call that it decides',
+  ['policy', 'Check, test, lint and change the rules about calls',
     async () => (await import('./policy/policy.ts')).policy],
   ['approvals', 'List, show and revoke stored approvals',
     async () => (await import('./policy/approvals.ts')).approvals],

@@ -104,6 +104,13 @@ export function comparePatterns(rule: RulePattern, other: RulePattern, kind: Sub
   return around ? 'same' : 'less'
 }
 
+/** Whether some subject could match both patterns, and neither lies inside the other. A wrong yes is possible. */
+export function patternsCross(rule: RulePattern, other: RulePattern, kind: SubjectKind): boolean {
+  if (comparePatterns(rule, other, kind) !== undefined || comparePatterns(other, rule, kind) !== undefined) return false
+  const { overlaps } = COMPARISONS[kind]
+  return patternsFor(rule, kind).some((one) => patternsFor(other, kind).some((two) => overlaps(one, two)))
+}
+
 function containsAll(outer: RulePattern, inner: RulePattern, kind: SubjectKind): boolean | undefined {
   if (isEverything(outer.pattern)) return true
   if (isEverything(inner.pattern)) return false

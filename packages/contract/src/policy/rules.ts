@@ -14,8 +14,10 @@ export type RuleAuthor = 'bundled' | 'user' | 'project' | 'embedder' | 'machine'
 export interface ScopedRule extends Rule, RulePattern {
   /** Whose configuration, session or agent it is from. */
   readonly author: RuleAuthor
-  /** The file or option of the rule, for `explain`. */
+  /** The file or option of the rule, and its place there. No other rule has the same. */
   readonly source: string
+  /** Its line, if it is written in a file. */
+  readonly line?: number
   /** Whether no rule can loosen it if it denies: that of the machine, the embedder's configuration, and an agent. */
   readonly isFinal?: boolean
   /** Set for a rule in the options of a session, which are the embedder's. */
@@ -25,6 +27,10 @@ export interface ScopedRule extends Rule, RulePattern {
   /** The permission as written, if it means several capabilities. */
   readonly written?: string
 }
+
+/** Where a rule is written, for people: the file and line, or its source. */
+export const rulePlace = ({ source, line }: Pick<ScopedRule, 'source' | 'line'>): string =>
+  line === undefined ? source : `${source.replace(/#\/rules\/\d+$/, '')}:${line}`
 
 /** The tool that rules name. */
 export interface RuledTool {
@@ -174,12 +180,18 @@ export function denyingRule(rules: readonly ScopedRule[], tool: RuledTool): Scop
     && (rule.isFinal === true || !named.some((other) => canBeat(other, rule))))
 }
 
-/** The rule that keeps another from ever deciding: it matches all that the other matches, and is never set aside. */
-export function obstacleOf(rule: ScopedRule, rules: readonly ScopedRule[]): ScopedRule | undefined {
+/**
+ * The rule that keeps another from ever deciding: it matches all that the other matches, and is never set aside. `kinds`:
+ * what the tools of a rule are known to touch.
+ */
+export function obstacleOf(
+  rule: ScopedRule, rules: readonly ScopedRule[], kinds: readonly SubjectKind[] = SUBJECT_KINDS,
+): ScopedRule | undefined {
   const isBeaten = (other: ScopedRule): boolean =>
-    rules.some((one) => SUBJECT_KINDS.some((kind) => beats(one, other, kind)))
+    rules.some((one) => kinds.some((kind) => beats(one, other, kind)))
+  const compared = isCapability(rule.permission) ? kindsOf(rule) : kinds
   return rules.find((other) =>
-    other !== rule && isStricterOrSame(other, rule) && matchesAll(other, rule) && !isBeaten(other))
+    other !== rule && isStricterOrSame(other, rule) && matchesAll(other, rule, compared) && !isBeaten(other))
 }
 
 /** Stricter, or the same rule written before. */
@@ -190,13 +202,13 @@ function isStricterOrSame(other: ScopedRule, rule: ScopedRule): boolean {
 }
 
 /** Whether a rule matches everything that another matches. A wrong no is possible, a wrong yes is not. */
-const matchesAll = (outer: ScopedRule, inner: ScopedRule): boolean =>
+const matchesAll = (outer: ScopedRule, inner: ScopedRule, kinds: readonly SubjectKind[]): boolean =>
   (isCapability(inner.permission) ? outer.permission === inner.permission || outer.permission === '*'
     : !isCapability(outer.permission) && textContains(outer.permission, inner.permission))
-  && kindsOf(inner).every((kind) => comparePatterns(inner, outer, kind) !== undefined)
+  && kinds.every((kind) => comparePatterns(inner, outer, kind) !== undefined)
 
-const kindsOf = ({ permission }: ScopedRule): readonly SubjectKind[] =>
-  isCapability(permission) ? [kindOfTouch({ capability: permission, subject: '' })] : SUBJECT_KINDS
+const kindsOf = ({ permission }: { readonly permission: RuleCapability }): readonly SubjectKind[] =>
+  [kindOfTouch({ capability: permission, subject: '' })]
 
 /** The rules that match something, without those that others beat there. */
 function applicableAt(

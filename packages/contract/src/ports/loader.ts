@@ -132,6 +132,8 @@ export interface LayerConfig {
   readonly config: ConfigFile
   /** JSON Pointers of invalid list entries that were left out. Later entries have moved up. */
   readonly omitted?: readonly string[]
+  /** The line of each rule in the file, as they were written. Absent for a configuration without a file. */
+  readonly ruleLines?: readonly number[]
 }
 
 /** All layers merged, later over earlier, and each layer separately to find the source of a value. */

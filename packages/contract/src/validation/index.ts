@@ -11,5 +11,6 @@ export { firstFault, placeIssues, pointerOf, type PlacedIssue } from './issues.t
 export { lockFileSchema } from './lock.ts'
 export { machinePolicySchema } from './machine-policy.ts'
 export { connectedManifestSchema, contractCompatible, coreSatisfies, manifestSchema } from './manifest.ts'
+export { policyTestSchema, type PolicyCase, type PolicyTest } from './policy-test.ts'
 export { commandSafetyPatternSchema, ruleSchema } from './policy.ts'
 export { ceilingSet, requirementSet } from './requirements.ts'

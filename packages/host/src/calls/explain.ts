@@ -1,5 +1,5 @@
 import {
-  ANY_COMMAND, BulkheadError, ERRORS, powerItems, powerPhrases, type ApprovalRequest, type CommandVariable,
+  ANY_COMMAND, BulkheadError, powerItems, powerPhrases, type ApprovalRequest, type CommandVariable,
   type CommandWall, type ErrorCode, type OutcomeOrigin, type RuleAction,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -11,17 +11,17 @@ import { CallRun } from '../model/call-run.ts'
 import {
   callOf, ResolvedCall, ValidatedCall, type Call, type DecidedCall, type HostContext, type StageRecord,
 } from '../policy/call.ts'
+import { smallestChange, type SmallestChange } from '../policy/smallest-change.ts'
 import { laterRules, type LaterRule } from '../policy/use-rules.ts'
-import { headless, isOfAgent, isOfGrant, type DecisionStage, type Verdict } from '../policy/model/verdict.ts'
+import { headless, type Verdict } from '../policy/model/verdict.ts'
 import { questionOf } from './approval-request.ts'
 import { decide, evaluateCall, refreshBudget } from './decide.ts'
 import { programTools, type ProgramTool } from './explain-program.ts'
 import { frozenVerdict } from './gate.ts'
 import { check, take } from './pipeline.ts'
 import { propose, type Proposal } from './receive.ts'
+import { changeWords, remedies, type DecidingStage } from './remedies.ts'
 import { unrecordedCommands } from './unrecorded-commands.ts'
-
-export type DecidingStage = 'receive' | 'resolve' | 'validate' | DecisionStage
 
 /**
  * One step of the decision. `pass`: the step neither objects nor allows. `change`: it changed the arguments, and later
@@ -63,6 +63,11 @@ export interface Explanation {
   readonly notRecorded?: string
   /** The rules that may deny what the call uses while it runs, or ask about it. Absent if there are none. */
   readonly later?: readonly LaterRule[]
+  /**
+   * The least change of rules that would allow the call without a question. Absent for a call that is allowed, and if no
+   * rule of the user or the project can do that.
+   */
+  readonly change?: SmallestChange
   /** What would change the answer, each a thing to do. Empty for a call that is allowed. */
   readonly remedies: readonly string[]
 }
@@ -148,21 +153,19 @@ async function explainDecision(decided: DecidedCall, host: HostContext): Promise
     ...later.map(laterStep),
     ...(decision === 'deny' ? [] : pendingHooks(call)),
   ]
-  // A rule that allows answers what a mode asks, and nothing else.
-  const answeredByRule = verdicts.every(({ action, stage }) =>
-    action !== 'ask' || stage === 'security-mode' || stage === 'tool-mode')
   const deciding = [final, ...verdicts]
     .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
+  const change = decision === 'allow' ? undefined : await smallestChange(decided, host)
   const hints = decision === 'allow' ? [] : deciding.flatMap(({ stage, code: own, source, cure }) =>
     remedies(stage, own, {
-      source, cure, tool: call.tool.name, answeredByRule, approvalKey,
+      source, cure, tool: call.tool.name, approvalKey,
       forProject: !keyByTool && call.session.approvals.forProject,
     }))
   return conclude(call, {
     decision, ...(decision === 'deny' ? { code } : {}), ...(question && { question }), approvalKey, approvals,
     ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }),
     ...(command && { wall }), ...(environment && { environment }), ...(notRecorded !== undefined && { notRecorded }), ...(later.length > 0 && { later }), chain,
-    remedies: [...new Set(hints)],
+    ...(change && { change }), remedies: [...new Set([...hints, ...(change ? changeWords(change) : [])])],
   })
 }
 
@@ -207,61 +210,3 @@ const stepOf = ({ stage, action, source, reason, rules }: Verdict): ExplainedSte
 
 const conclude = (call: Call, rest: Omit<Explanation, 'tool' | 'origin'>): Explanation =>
   ({ tool: call.name, origin: call instanceof ResolvedCall ? call.tool.origin : null, ...rest })
-
-interface RemedyContext {
-  readonly source: string
-  /** What the verdict itself advises. */
-  readonly cure?: string | undefined
-  readonly tool: string
-  readonly approvalKey: string
-  /** Whether it can be approved for the project. */
-  readonly forProject?: boolean | undefined
-  /** Whether a rule that allows would answer every verdict that asks. */
-  readonly answeredByRule?: boolean | undefined
-}
-
-const NOTHING: RemedyContext = { source: '', tool: '', approvalKey: '' }
-
-/** How to change the verdict of a stage, one instruction each. */
-function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
-  const { source, cure, tool, forProject, answeredByRule, approvalKey } = context
-  switch (stage) {
-    case 'receive':
-      return ['Give the call an id and the name of a tool.']
-    case 'resolve':
-      return code === 'ToolsDisabled' ? ['Switch the tool on in the configuration.'] : ['Call a tool that is listed.']
-    case 'validate':
-      return ['Send arguments that satisfy the input schema of the tool.']
-    case 'capability':
-      if (cure !== undefined && isOfGrant(source)) return [cure]
-      return [
-        `${isOfAgent(source) ? `Add it to the ${source}` : 'Raise the ceiling'}, or call a tool that can do less.`,
-      ]
-    case 'role':
-      return [`Turn on the ${source}.`]
-    case 'rules':
-      return [
-        source.startsWith('machine ') ? 'Ask the administrator of this machine.'
-          : `Change or remove the ${source.replace(/^the /, '')}.`,
-      ]
-    case 'state-machine':
-      return [`Wait for a stage of the ${source} that lists "${tool}", or have a person grant the call.`]
-    case 'watchdog':
-    case 'guard':
-      return [cure ?? `Change the arguments so that the ${source} accepts them.`]
-    case 'tool-mode':
-    case 'security-mode':
-      return [
-        `Approve the key "${approvalKey}" for the session${forProject ? ' or the project' : ''}.`,
-        `Put "${tool}:${approvalKey}" on the allowlist, and set the mode to allowlist.`,
-        ...(answeredByRule ? [`Add a rule that allows "${tool}" for this key.`] : []),
-      ]
-    case 'freeze':
-    case 'budget':
-    case 'audit':
-      return [ERRORS[code].cure]
-    case 'approval':
-      if (source === 'headless') return ['Open the session with an interactor or an approver.']
-      return [code === 'ApprovalDenied' ? 'Ask again.' : ERRORS[code].cure]
-  }
-}

@@ -160,11 +160,14 @@ const isFinal = (layer: ConfigLayer): boolean => layer === 'machine' || layer ==
 /** The rules of a configuration, with their authors and places. */
 export const configuredRules = (config: ResolvedConfig): readonly ScopedRule[] => new Settings(config).rules
 
-const scopedRules = (layer: LayerConfig): ScopedRule[] => (layer.config.rules ?? []).map((rule, index) =>
-  ({
-    ...rule, author: authorOf(layer.layer), isFinal: isFinal(layer.layer),
-    source: `${layer.location}#${writtenPlace(layer, '/rules', index)}`,
-  }))
+const scopedRules = (layer: LayerConfig): ScopedRule[] => (layer.config.rules ?? []).map((rule, index) => {
+  const place = writtenPlace(layer, '/rules', index)
+  const line = layer.ruleLines?.[Number(place.slice('/rules/'.length))]
+  return {
+    ...rule, author: authorOf(layer.layer), isFinal: isFinal(layer.layer), source: `${layer.location}#${place}`,
+    ...(line !== undefined && { line }),
+  }
+})
 
 /** The JSON Pointer of an entry as it was written: invalid entries before it were omitted. */
 export function writtenPlace({ omitted = [] }: Pick<LayerConfig, 'omitted'>, list: string, index: number): string {

@@ -30,10 +30,11 @@ type MakeChange = (change: ArgumentsChange, call: ValidatedCall, changesBefore: 
 
 /**
  * Evaluates the call under every policy. A policy that changes the arguments starts the evaluation again, so a change
- * can lead to a deny but not past one. Asks no one and changes nothing, so `explain` can share it.
+ * can lead to a deny but not past one. Asks no one and changes nothing, so `explain` can share it. `known`: the analysis
+ * of an earlier evaluation of the same call.
  */
 export async function evaluate(
-  validated: ValidatedCall, attempts: Attempts, host: HostContext, makeChange: MakeChange,
+  validated: ValidatedCall, attempts: Attempts, host: HostContext, makeChange: MakeChange, known?: CallAnalysis,
 ): Promise<EvaluatedCall> {
   const { tool, session: { policy } } = validated
   const changes: MadeChange[] = []
@@ -42,10 +43,10 @@ export async function evaluate(
   const refused = (lost && !isReadByHost(tool, host) ? lost : undefined) ?? denied ?? beyondParent(call)
   if (refused) return { call, evaluation: final(refused, analysisByKey(tool.name)), changes }
   for (;;) {
-    const found = needsKey(call, host)
-      ? analyzeCall(call, host) ?? await deriveKey(call, attempts, host.clock) : analysisByKey(tool.name)
-    const claimed = withClaims(found, call, host)
-    const analysis = claimed.command ? await withWall(claimed, call, host) : claimed
+    const found = known ?? (needsKey(call, host)
+      ? analyzeCall(call, host) ?? await deriveKey(call, attempts, host.clock) : analysisByKey(tool.name))
+    const claimed = known ?? withClaims(found, call, host)
+    const analysis = claimed.command && !known ? await withWall(claimed, call, host) : claimed
     const excess = beyondGrant(call, analysis, host)
     if (excess) return { call, evaluation: final(excess, analysis), changes }
     const ignored = ignoredPath(call, analysis, host)

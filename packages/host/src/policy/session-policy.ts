@@ -15,6 +15,13 @@ import { SessionRules } from './session-rules.ts'
 import { unknownTouches } from './touches.ts'
 import { ceilingVerdict, deny, type CeilingSource, type Verdict } from './model/verdict.ts'
 
+/** A change of the rules of a configuration, to see what it would do. */
+export interface RuleChange {
+  readonly add: readonly ScopedRule[]
+  /** The sources of rules. */
+  readonly remove: ReadonlySet<string>
+}
+
 export interface PolicySources {
   readonly mode: SecurityMode
   /** Who chose the mode. A rule of a project answers it only if no one but a project or a default did. */
@@ -43,7 +50,11 @@ export interface PolicySources {
   readonly isTool: (name: string) => boolean
   /** The policy of the session that this one is a sub-agent of. */
   readonly parent: SessionPolicy | undefined
+  /** Absent: the rules are as they are written. */
+  readonly changed?: RuleChange
 }
+
+const NO_CHANGE: RuleChange = { add: [], remove: new Set() }
 
 /** What follows for a tool from the session alone, whatever the arguments. Computed once per tool. */
 export interface ToolPolicy {
@@ -130,7 +141,10 @@ export class SessionPolicy {
       ...inOrder(sources.guards, file.guards?.post).filter(({ post }) => post !== undefined),
       ...parent?.resultGuards ?? [],
     ]
-    this.rules = new SessionRules([...sources.settings.rules, ...sources.rules], sources.variables, sources.isTool)
+    const written = [...sources.settings.rules, ...sources.rules]
+    const { add, remove } = sources.changed ?? NO_CHANGE
+    const rules = remove.size === 0 ? [...written, ...add] : [...written.filter(({ source }) => !remove.has(source)), ...add]
+    this.rules = new SessionRules(rules, sources.variables, sources.isTool)
     this.#sources = sources
     this.#ceiling = sources.ceiling && compileCeiling(sources.ceiling, sources.variables)
     this.#bound = boundOf(sources)
@@ -138,6 +152,12 @@ export class SessionPolicy {
     this.confinement = confinementOf(limits, this.lineage.flatMap((policy) => policy.rules.all), sources)
     this.addition = additionOf(limits, sources)
     this.policies = [...parent?.policies ?? [], ...policiesOf(this)]
+  }
+
+  /** The same policy with other rules. Throws RequirementInvalid for a pattern that cannot be compiled. */
+  withRules(changed: RuleChange): SessionPolicy {
+    const { parent } = this.#sources
+    return new SessionPolicy({ ...this.#sources, changed, parent: parent?.withRules(changed) })
   }
 
   forTool(tool: ToolEntry): ToolPolicy {

@@ -140,7 +140,10 @@ describe('explain', () => {
       { config: { rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] } },
       {
         decision: 'deny', code: 'RuleDenied',
-        remedies: [expect.stringContaining('/layers/global/config.json#/rules/0')],
+        remedies: [
+          expect.stringContaining('/layers/global/config.json#/rules/0'),
+          expect.stringMatching(/: bulkhead policy add echo echo allow$/),
+        ],
       },
     ],
     [

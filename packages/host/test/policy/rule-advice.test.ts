@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createWorld } from '../twin/world.ts'
 
 const ALLOW: ConfigFile = { rules: [{ permission: 'run', pattern: '*', action: 'allow' }] }
-const ADVICE = 'Add a rule that allows "run" for this key.'
+const ADVICE = 'Allow every call of run, whatever its arguments, in every session: bulkhead policy add run run allow'
 
 async function explained(mode: 'local' | 'external', config: ConfigFile) {
   const { host } = createWorld({ extensions: [{ tools: { run: { mode, gated: true } } }], config })

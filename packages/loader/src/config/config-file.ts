@@ -6,6 +6,7 @@ import {
   commandSafetyPatternSchema, configFileSchema, placeIssues, pointerOf, ruleSchema, type PlacedIssue,
 } from '@bulkhead/contract/validation'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { childLinesInJson } from '@bulkhead/kit/json-edit'
 import { visibleText } from '@bulkhead/kit/text'
 import { readRegularFile, type ReadOptions } from '../files/read-file.ts'
 import { parseStrictJson } from '../files/json-file.ts'
@@ -18,6 +19,8 @@ export interface ConfigSource {
   readonly faults: readonly Fault[]
   /** The digest of the file; null if it is missing or unreadable. */
   readonly digest: string | null
+  /** The line of each rule, if the file has some. */
+  readonly ruleLines?: readonly number[]
 }
 
 const CONSEQUENCE = 'Its rules are unknown, so all tools are disabled.'
@@ -37,8 +40,14 @@ export function readConfigFile(path: string, options: ReadOptions): ConfigSource
     )
   }
   return isJsonObject(parsed.value)
-    ? { value: parsed.value, faults: [], digest } : unreadable(CONFIG_FILE, digest, '', 'must contain an object')
+    ? { value: parsed.value, faults: [], digest, ...ruleLinesOf(parsed.value, file.bytes) }
+    : unreadable(CONFIG_FILE, digest, '', 'must contain an object')
 }
+
+/** Where the rules are written, for people. Contract: the bytes are the JSON of `value`. */
+export const ruleLinesOf = (value: JsonObject, bytes: Uint8Array): { readonly ruleLines?: readonly number[] } =>
+  Array.isArray(value['rules']) && value['rules'].length > 0
+    ? { ruleLines: childLinesInJson(new TextDecoder().decode(bytes), '/rules') } : {}
 
 export const unreadable = (
   name: string, digest: string | null, path: string, what: string, code: ErrorCode = 'ConfigInvalid',

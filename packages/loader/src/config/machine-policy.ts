@@ -5,9 +5,11 @@ import { machinePolicySchema, placeIssues, pointerOf } from '@bulkhead/contract/
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isAbsent } from '@bulkhead/kit/folders'
 import { visibleText } from '@bulkhead/kit/text'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { parseStrictJson } from '../files/json-file.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import type { Fault } from '../model/result.ts'
+import { ruleLinesOf } from './config-file.ts'
 
 /** The file with the policy of a machine, and the users that may own it and the folders above it. */
 export interface MachinePolicyFile {
@@ -18,6 +20,7 @@ export interface MachinePolicyFile {
 export interface MachinePolicy {
   readonly config: ConfigFile
   readonly faults: readonly Fault[]
+  readonly ruleLines?: readonly number[]
 }
 
 const CONSEQUENCE = 'All tools are disabled until an administrator fixes this.'
@@ -47,7 +50,9 @@ export function readMachinePolicy(
     return disabled(issues.map(({ steps, message }) => faultAt(pointerOf(steps), message)))
   }
   const fault = ceilingFault(checked.data)
-  return fault === undefined ? { config: checked.data, faults: [] } : disabled([faultAt('/policy/ceiling', fault)])
+  return fault === undefined 
+    ? { config: checked.data, faults: [], ...ruleLinesOf(parsed.value as JsonObject, read.bytes) }
+    : disabled([faultAt('/policy/ceiling', fault)])
 }
 
 function ceilingFault({ policy }: ConfigFile): string | undefined {

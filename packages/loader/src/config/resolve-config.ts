@@ -53,9 +53,12 @@ export function resolveConfig(
   const validated = countingSettings(
     sources.map((source) => ({ source, ...validateConfig(source.written.value) })), machine?.config.mode,
   )
-  const layers = validated.map(({ source: { layer, location }, config, omitted }): LayerConfig =>
-    deepFreeze({ layer, location, config, ...(omitted.length > 0 && { omitted }) }))
-  const policy = machine && { layer: 'machine' as const, location: settings.machine!.file, config: machine.config }
+  const layers = validated.map(({ source: { layer, location, written: { ruleLines } }, config, omitted }): LayerConfig =>
+    deepFreeze({ layer, location, config, ...(omitted.length > 0 && { omitted }), ...(ruleLines && { ruleLines }) }))
+  const policy = machine && {
+    layer: 'machine' as const, location: settings.machine!.file, config: machine.config,
+    ...(machine.ruleLines && { ruleLines: machine.ruleLines }),
+  }
   if (policy) layers.push(deepFreeze(policy))
   const merged = mergeLayers(layers)
   return {

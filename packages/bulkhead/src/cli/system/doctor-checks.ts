@@ -7,12 +7,12 @@ import { matchSegment } from '@bulkhead/kit/glob'
 import { nodeVersionFault } from '@bulkhead/kit/node-version'
 import { operatorEnvironment } from '../../facade/command-environment.ts'
 import { homeFolder, machinePolicyFile } from '../../facade/folders.ts'
+import { callText, ruleProofs, ruleText } from '../../facade/policy/rule-proofs.ts'
 import { ok, problem, type Check } from './doctor-check.ts'
 import { fileChecks, permissionChecks, storeChecks, trustRootCheck } from './doctor-files.ts'
 import type { HostValues } from '../host-options.ts'
 import { inspect, type Inspection } from '../inspect.ts'
 import { documentWords, isInThread, OF_THREADS } from '../output.ts'
-import { callText, ruleProofs, ruleText } from '../rule-proofs.ts'
 
 /** Each check asks the code that decides when a call runs. Never rejects. */
 export async function allChecks(values: HostValues): Promise<readonly Check[]> {
@@ -226,7 +226,7 @@ function configurationChecks({ host, place: { report } }: Inspection): readonly 
 /** One call that each rule decides. */
 async function ruleChecks(found: Inspection): Promise<readonly Check[]> {
   try {
-    return (await ruleProofs(found)).map((rule) => rule.call === null
+    return (await ruleProofs(found.host, found.place.report.config)).map((rule) => rule.call === null
       ? {
         status: 'warning', name: 'rule', found: `${ruleText(rule)} decides none of the calls that were tried`,
         cost: 'It may have no effect.', cure: `Try a call with "bulkhead explain". The rule is ${rule.source}.`,

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, powerPhrases, type ErrorCode, type PowerItem, type RuleAction, type ScopedRule,
+  BulkheadError, powerPhrases, rulePlace, type ErrorCode, type PowerItem, type RuleAction, type ScopedRule,
 } from '@bulkhead/contract'
 import type { ToolEntry } from '../../extensions/registry/tool-entry.ts'
 import type { StagePermit } from './stage-permit.ts'
@@ -60,8 +60,8 @@ export const approve = (stage: DecisionStage, source: string, reason: string): V
   ({ ...allow(stage, source, reason), approves: true })
 
 /** A rule, as the subject of a sentence. */
-export const ruleName = ({ permission, written = permission, pattern, source }: ScopedRule): string =>
-  `the rule "${written} ${pattern}" of ${source}`
+export const ruleName = ({ permission, written = permission, pattern, ...place }: ScopedRule): string =>
+  `the rule "${written} ${pattern}" of ${rulePlace(place)}`
 
 /** What sets a ceiling: a file of the configuration, the session, or its agent. */
 export type CeilingSource =

@@ -1,12 +1,13 @@
-import { capabilitiesMeant, isCapability, type RuleCapability, type ScopedRule, type ToolListing } from '@bulkhead/contract'
-import { configuredRules, type Session } from '@bulkhead/host'
+import {
+  capabilitiesMeant, isCapability, type ResolvedConfig, type RuleCapability, type ScopedRule, type ToolListing,
+} from '@bulkhead/contract'
+import { configuredRules, ruleName, type Host, type Session } from '@bulkhead/host'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import type { Inspection } from './inspect.ts'
 
 /** A rule of the configuration, and a call that it decides. */
-export interface RuleProof extends Pick<ScopedRule, 'author' | 'permission' | 'pattern' | 'action' | 'source'> {
+export interface RuleProof extends Pick<ScopedRule, 'author' | 'permission' | 'pattern' | 'action' | 'source' | 'line'> {
   /** null: it decides none of the calls that were tried. */
   readonly call: TriedCall | null
 }
@@ -17,16 +18,19 @@ interface TriedCall {
 }
 
 /** For each rule, explains calls that it should match, until it decides one. Runs nothing. */
-export async function ruleProofs({ host, place: { report } }: Inspection): Promise<readonly RuleProof[]> {
-  const rules = configuredRules(report.config)
+export async function ruleProofs(
+  host: Pick<Host, 'openSession' | 'tools'>, config: ResolvedConfig,
+): Promise<readonly RuleProof[]> {
+  const rules = configuredRules(config)
   if (rules.length === 0) return []
   const session = await host.openSession()
   try {
     const tools = host.tools()
     const proofs: RuleProof[] = []
-    for (const { author, permission, pattern, action, source } of rules) {
-      const call = await decidedBy(source, callsFor(permission, pattern, tools), session)
-      proofs.push({ author, permission, pattern, action, source, call: call ?? null })
+    for (const rule of rules) {
+      const { author, permission, pattern, action, source, line } = rule
+      const call = await decidedBy(rule, callsFor(permission, pattern, tools), session)
+      proofs.push({ author, permission, pattern, action, source, ...(line !== undefined && { line }), call: call ?? null })
     }
     return proofs
   } finally {
@@ -35,11 +39,13 @@ export async function ruleProofs({ host, place: { report } }: Inspection): Promi
 }
 
 async function decidedBy(
-  rule: string, calls: readonly TriedCall[], session: Pick<Session, 'explain'>,
+  rule: ScopedRule, calls: readonly TriedCall[], session: Pick<Session, 'explain'>,
 ): Promise<TriedCall | undefined> {
+  const name = ruleName(rule)
   for (const call of calls) {
     const { chain } = await session.explain({ id: 'tried', ...call })
-    if (chain.some(({ rules = [] }) => rules.some((name) => name.endsWith(` of ${rule}`)))) return call
+    // Two rules in one line can differ in the action alone.
+    if (chain.some(({ action, rules = [] }) => (action === 'pass' || action === rule.action) && rules.includes(name))) return call
   }
   return undefined
 }
