@@ -23,6 +23,7 @@ it('every example is a valid command line, and does what it says', async () => {
   writeFileSync(join(folder, 'README.md'), '# Shop\n')
   mkdirSync(join(folder, '.bulkhead'))
   writeFileSync(join(folder, '.bulkhead/config.json'), '{}')
+  writeFileSync(join(folder, 'policy-tests.yaml'), 'calls: [{ call: read, arguments: { path: a }, expect: allow }]\n')
   await inside(['new', 'word-count', '--template', 'tool'], folder)
   await inside(['pack', 'word-count'], folder)
   // A store, a change and an extension to work with.

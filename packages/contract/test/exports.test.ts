@@ -16,7 +16,8 @@ describe('the exports', () => {
       'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'MCP_HTTP_LIMITS',
       'NOTHING_ASIDE', 'NO_COMMAND_WALLS', 'NO_GRANT', 'NPM_NAME_CHARS', 'NPM_NAME_PATTERN', 'PLACEMENTS',
       'POOL_LIMITS', 'PROGRAM_TOOL', 'ProtectedPlaces', 'RECORD_LIMITS', 'REQUIREMENT_VARIABLES', 'RETRIED_CLASSES',
-      'RULE_ACTIONS', 'RULE_CAPABILITIES', 'SECURITY_MODES', 'SENSITIVE', 'STORE_COLLECTIONS', 'SUBAGENTS', 'SUBJECT_KINDS',
+      'RULE_ACTIONS', 'RULE_CAPABILITIES', 'SECURITY_MODES', 'SENSITIVE', 'STORE_COLLECTIONS', 'SUBAGENTS',
+      'SUBJECT_KINDS',
       'TOOL_INTERACTION_KINDS',
       'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TREATMENTS', 'TREATMENT_PRESETS', 'TRUST_DECISIONS', 'ToolError',
       'VALIDATION_STAGES', 'allowedPatterns', 'allowsNeed', 'argumentsLeftOut', 'auditRecord', 'beyond', 'byteSize',
@@ -49,7 +50,8 @@ describe('the exports', () => {
     expect(Object.keys(validation).toSorted()).toEqual([
       'agentManifestSchema', 'ceilingSet', 'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema',
       'connectedManifestSchema', 'contractCompatible', 'coreSatisfies', 'firstFault', 'fixturesSchema', 'hostPattern',
-      'lockFileSchema', 'machinePolicySchema', 'manifestSchema', 'placeIssues', 'pointerOf', 'policyTestSchema', 'requirementSet',
+      'lockFileSchema', 'machinePolicySchema', 'manifestSchema', 'placeIssues', 'pointerOf', 'policyTestSchema',
+      'requirementSet',
       'ruleSchema',
     ])
   })

@@ -75,6 +75,10 @@ async function projectFor(page: string): Promise<string> {
   writeFileSync(join(project, 'README.md'), 'one two\n')
   if (thoroughly(true, false)) useThreads(join(project, 'home/.bulkhead'))
   expect(await run('bulkhead new my-tool --template tool', project)).toBe('')
+  if (page === 'docs/guides/policy.md') {
+    const tests = BLOCKS.find((block) => block.page === page && block.language === 'yaml')
+    writeFileSync(join(project, 'policy-tests.yaml'), tests?.text ?? '')
+  }
   if (page === 'docs/guides/packages.md') {
     expect(await run('bulkhead new weather --template tool', project)).toBe('')
     for (const name of ['bulkhead.json', 'package.json']) {

@@ -189,7 +189,8 @@ export function obstacleOf(
 ): ScopedRule | undefined {
   const isBeaten = (other: ScopedRule): boolean =>
     rules.some((one) => kinds.some((kind) => beats(one, other, kind)))
-  const compared = isCapability(rule.permission) ? kindsOf(rule) : kinds
+  const { permission } = rule
+  const compared = isCapability(permission) ? [kindOfTouch({ capability: permission, subject: '' })] : kinds
   return rules.find((other) =>
     other !== rule && isStricterOrSame(other, rule) && matchesAll(other, rule, compared) && !isBeaten(other))
 }
@@ -206,9 +207,6 @@ const matchesAll = (outer: ScopedRule, inner: ScopedRule, kinds: readonly Subjec
   (isCapability(inner.permission) ? outer.permission === inner.permission || outer.permission === '*'
     : !isCapability(outer.permission) && textContains(outer.permission, inner.permission))
   && kinds.every((kind) => comparePatterns(inner, outer, kind) !== undefined)
-
-const kindsOf = ({ permission }: { readonly permission: RuleCapability }): readonly SubjectKind[] =>
-  [kindOfTouch({ capability: permission, subject: '' })]
 
 /** The rules that match something, without those that others beat there. */
 function applicableAt(
