@@ -55,8 +55,7 @@ export { checkRequirements, classifyEffects, classifyToolMode, hasEffects, isRep
 export { matchArguments, mayChange, type PatternSource, type VariableValues } from './policy/requirements.ts'
 export { isHeldBack } from './policy/held-back-files.ts'
 export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-files.ts'
-export { capabilitiesMeant, denyingRule, isCapability, isOfCalls, judgeRules, judgeUse, obstacleOf } from './policy/rules.ts'
-export { NOTHING_ASIDE, possibleRules, rulePlace, rulesFor, setAside } from './policy/rules.ts'
+export { capabilitiesMeant, denyingRule, isCapability, isOfCalls, judgeRules, judgeUse, NOTHING_ASIDE, obstacleOf, possibleRules, rulePlace, rulesFor, setAside } from './policy/rules.ts'
 export { comparePatterns, isEverything, kindOfTouch, patternsCross, SUBJECT_KINDS, type SubjectKind } from './policy/rule-patterns.ts'
 export type { RuleAuthor, RuledTool, RuleQuestion, RuleVerdict, ScopedRule, SetAside, Touch } from './policy/rules.ts'
 export type {

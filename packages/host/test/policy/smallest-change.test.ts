@@ -25,7 +25,7 @@ async function explained(config: ConfigFile, toolMode: string, options: SessionO
   return session.explain({ id: 'c', name: 'echo', arguments: { city } })
 }
 
-it('the smallest change allows the call and frees nothing that is denied; without one, a rule cannot help', async () => {
+it('the smallest change allows the call and no other; without one, a rule cannot help', async () => {
   await fc.assert(fc.asyncProperty(setting, async ({ rules, ofSession, mode, toolMode, watchdog }) => {
     const options: SessionOptions = {
       rules: ofSession, ...(watchdog && { watchdog: () => ({ action: watchdog, reason: 'because' }) }),
