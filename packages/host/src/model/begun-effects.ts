@@ -67,4 +67,5 @@ export class BegunEffects {
   }
 }
 
-const keyOf = (attempt: number, step: string | undefined): string => `${attempt} ${step ?? ''}`
+const keyOf = (attempt: number, step: string | undefined): string =>
+  step === undefined ? String(attempt) : `${attempt} ${step}`

@@ -49,6 +49,7 @@ export class KeptSteps implements CallSteps {
   }
 
   async begin(name: string): Promise<{ readonly result: Json } | undefined> {
+    if (name === '') throw invalid(name, 'it needs a name')
     if (this.#open !== undefined) throw invalid(name, `the step "${this.#open}" runs. Steps run one after the other`)
     if (this.#used.has(name)) throw invalid(name, 'the call has had a step of that name. Give each its own')
     if (this.#used.size === MAX_STEPS) throw invalid(name, `a call has at most ${MAX_STEPS} steps`)

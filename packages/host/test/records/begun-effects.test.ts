@@ -1,5 +1,6 @@
 import { BulkheadError, type ToolInvocation } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
+import { BegunEffects } from '../../src/model/begun-effects.ts'
 import { flush } from '../twin/clock.ts'
 import { loggedStore } from '../twin/logged-work.ts'
 import { MemoryStore } from '../twin/store.ts'
@@ -78,6 +79,15 @@ test('an attempt is noted once, in the tick of its first effect', async () => {
   expect(log).toEqual(['begin a'])
   expect(invocation().beginEffect!('writes b.ts')).toBeUndefined()
   expect(log).toEqual(['begin a'])
+})
+
+test('what begins outside of steps is noted, whatever a step is called', () => {
+  const noted: (string | undefined)[] = []
+  const effects = new BegunEffects()
+  effects.noteIn({ begin: (_, __, step) => void noted.push(step) })
+  for (const step of ['', undefined, '', undefined]) effects.begin(1, 'writes a.ts', step)
+  expect(noted).toEqual(['', undefined])
+  expect(effects.hasBegun(() => true)).toBe(true)
 })
 
 test('nothing begins without its note', async () => {

@@ -52,6 +52,7 @@ test('steps run one after the other, and each has its own name', async () => {
   await expect(steps.end('two', 1)).rejects.toMatchObject({ code: 'InputInvalid' })
   await steps.end('one', 1)
   await expect(steps.begin('one')).rejects.toThrow(/Give each its own/)
+  await expect(steps.begin('')).rejects.toMatchObject({ code: 'InputInvalid' })
 })
 
 test('results have a limit, and a result that cannot be stored is not kept', async () => {
