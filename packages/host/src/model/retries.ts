@@ -65,13 +65,13 @@ const FAILURE_COUNTS = ['failed', 'failures', 'error', 'errors', 'failed_count',
  * idempotent one is harmless. Others may have acted, and may have asked a person.
  */
 export function mayRetry(
-  failure: Failure, { effects, mode }: Pick<ToolDefinition, 'effects' | 'mode'>, { classes }: Pick<Retries, 'classes'>,
+  failure: Failure, { effects }: Pick<ToolDefinition, 'effects'>, { classes }: Pick<Retries, 'classes'>,
 ): boolean {
   const { code, class: errorClass, retryable, isException = false } = failure
   if (FINAL.has(code) || !classes.has(errorClass)) return false
   if (errorClass === 'ExtensionHost') return retryable && isRepeatable(effects)
   if (isLasting(failure)) return false
-  return errorClass === 'ToolTransient' || ((retryable || isException) && (isRepeatable(effects) || mode === 'read'))
+  return errorClass === 'ToolTransient' || ((retryable || isException) && isRepeatable(effects))
 }
 
 /** Whether another attempt would fail in the same way: a missing file stays missing, and a failing test fails. */

@@ -7,10 +7,10 @@ import { createWorld } from '../twin/world.ts'
 const failure = (code: ErrorCode, message = 'it did not work') =>
   ({ code, class: ERRORS[code].class, retryable: ERRORS[code].retryable, message })
 const retries = retriesOf({})
-type Repeated = Pick<ToolDefinition, 'effects' | 'mode'>
-const acts: Repeated = { effects: 'once', mode: 'external' }
-const idempotent: Repeated = { ...acts, effects: 'idempotent' }
-const reads: Repeated = { effects: 'none', mode: 'read' }
+type Repeated = Pick<ToolDefinition, 'effects'>
+const acts: Repeated = { effects: 'once' }
+const idempotent: Repeated = { effects: 'idempotent' }
+const reads: Repeated = { effects: 'none' }
 
 test.each<[ErrorCode, string, boolean, boolean, boolean]>([
   // code, message, whether it is tried again for a tool that acts, an idempotent one, one that reads
@@ -45,7 +45,7 @@ test.each<[ErrorCode, string, boolean, boolean, boolean]>([
 
 test('after a crash only a call with effects that allow it is tried again', () => {
   const tried = (['none', 'idempotent', 'reversible', 'once'] as const)
-    .map((effects) => mayRetry(failure('CompartmentCrashed'), { ...acts, effects }, retries))
+    .map((effects) => mayRetry(failure('CompartmentCrashed'), { effects }, retries))
   expect(tried).toEqual([true, true, false, false])
   expect(mayRetry(failure('ExecutionTimeout'), reads, retries)).toBe(false)
 })

@@ -30,6 +30,10 @@ test.each<[string, ToolSketch, string, number]>([
   ['a deadline of a tool that reads', { timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
   ['an exception of an idempotent tool', { ...ACTS, idempotent: true, execute: fail }, 'ToolExecutionFailed', 3],
   ['an exception of a tool that reads', { mode: 'read', execute: fail }, 'ToolExecutionFailed', 3],
+  [
+    'an exception of a tool that reads and may have effects', { mode: 'read', effects: 'once', execute: fail },
+    'ToolExecutionFailed', 1,
+  ],
   ['an exception of a tool that acts', { ...ACTS, execute: fail }, 'ToolExecutionFailed', 1],
   ['a failure that the tool reports', { idempotent: true, execute: report }, 'ToolExecutionFailed', 1],
   [
