@@ -174,7 +174,7 @@ async function openStore({ home, store }: StorePlace): Promise<Store> {
 /** The store that is named, or that of this user. Rejects with ConfigInvalid. */
 export async function storeHere({ home, store }: StorePlace): Promise<StoreChoice> {
   const { chosenStore, namedStore } = await import('../facade/store-choice.ts')
-  return store === undefined ? chosenStore(homeFolder(home), process.env) : namedStore(store)
+  return store === undefined ? chosenStore(homeFolder(home), process.env, { isForHost: false }) : namedStore(store)
 }
 
 /** Opens a store, and makes it where there is none. */

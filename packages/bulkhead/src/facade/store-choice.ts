@@ -25,14 +25,23 @@ export const namedStore = (name: string): StoreChoice => name.includes('://')
   ? { kind: 'postgres', url: requirePostgresUrl(name), retention: {} } : { kind: 'file', file: resolve(name) }
 
 /**
- * The store that a machine, `given`, a variable or a user has chosen. Rejects with ConfigInvalid if that cannot be read:
- * records must not go somewhere else.
+/** What a program and a command say about the store. */
+type StoreTerms = Folders & {
+  /** By a person. */
+  readonly given?: string | undefined
+  /** A whole file that cannot be read disables all tools of a host, so nothing is recorded. Default: true. */
+  readonly isForHost?: boolean
+}
+
+/**
+ * The store that a machine, `given`, a variable or a user has chosen. Rejects with ConfigInvalid if that cannot be
+ * read: records must not go somewhere else.
  */
 export async function chosenStore(
-  home: string, env: Readonly<Record<string, string | undefined>>,
-  { given, ...folders }: Folders & { readonly given?: string | undefined } = {},
+  home: string, env: Readonly<Record<string, string | undefined>>, terms: StoreTerms = {},
 ): Promise<StoreChoice> {
-  const { machine, store } = await writtenStore(home, folders)
+  const { given, isForHost = true, ...folders } = terms
+  const { machine, store } = await writtenStore(home, folders, isForHost)
   if (given !== undefined) {
     if (machine === undefined) return namedStore(given)
     throw new BulkheadError('ConfigInvalid', 'The policy of this machine names the store. Leave out --store.')
@@ -49,9 +58,15 @@ interface WrittenStore {
 }
 
 /** What files and the program say. Most say nothing, and commands that open no host need no loader to see that. */
-async function writtenStore(home: string, folders: Folders): Promise<WrittenStore> {
+async function writtenStore(home: string, folders: Folders, isForHost: boolean): Promise<WrittenStore> {
   const files = [join(home, CONFIG_FILE), folders.machinePolicy ?? machinePolicyFile()]
-  if (folders.config?.store === undefined && !files.some(mayNameStore)) return {}
+  const found = files.map(lookForStore)
+  const unreadable = files[found.indexOf('unreadable')]
+  if (unreadable !== undefined && !isForHost) {
+    const why = 'cannot be read as JSON, so which store it names is unknown.'
+    throw new BulkheadError('ConfigInvalid', `${unreadable} ${why}`)
+  }
+  if (folders.config?.store === undefined && !found.includes('named')) return {}
   const [{ userConfig }, { loaderOptions }] = await Promise.all([
     import('@bulkhead/loader'), import('./loader-options.ts'),
   ])
@@ -61,14 +76,15 @@ async function writtenStore(home: string, folders: Folders): Promise<WrittenStor
   return { machine: layers.find(({ layer }) => layer === 'machine')?.config.store?.url, store: merged.store }
 }
 
-/** Also for a file that cannot be read: the loader says why. */
-function mayNameStore(file: string): boolean {
+/** Whether a file says something about the store. */
+function lookForStore(file: string): 'named' | 'not named' | 'unreadable' {
+  if (isAbsent(file)) return 'not named'
   try {
-    if (isAbsent(file)) return false
     const parsed = statSync(file).isFile() ? parseJson(readFileSync(file, 'utf8')) : undefined
-    return !parsed?.ok || !isJsonObject(parsed.value) || Object.hasOwn(parsed.value, 'store')
+    if (!parsed?.ok || !isJsonObject(parsed.value)) return 'unreadable'
+    return Object.hasOwn(parsed.value, 'store') ? 'named' : 'not named'
   } catch {
-    return true
+    return 'unreadable'
   }
 }
 

@@ -1,5 +1,5 @@
 // Two processes with one home, as two terminals have them.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -132,6 +132,16 @@ describe('hosts of another home', () => {
     expect(await command('call', 'glob', '--args', '{"pattern":"*"}')).toMatchObject({
       code: 1, stderr: expect.stringContaining('HostFrozen'),
     })
+  })
+
+  it('a freeze does not guess the store where the configuration may name another one', async () => {
+    writeFileSync(join(folder, 'home/.bulkhead/config.json'), '{ "store": { "url": "postgres://db.example/agents" }')
+    for (const args of [['freeze'], ['thaw'], ['ps'], ['approvals', 'revoke', '--all'], ['audit', 'verify']]) {
+      expect(await command(...args), args[0]).toMatchObject({
+        code: 1, stderr: expect.stringMatching(/^ConfigInvalid .*config\.json cannot be read as JSON/),
+      })
+    }
+    expect(readdirSync(join(folder, 'home/.bulkhead'))).toEqual(['config.json'])
   })
 
   it('ps says that no host runs, and that nothing is frozen', async () => {
