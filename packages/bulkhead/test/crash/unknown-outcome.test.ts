@@ -123,11 +123,19 @@ it('the next command says how interrupted calls have ended, and which tool finds
 })
 
 it('the command line repeats no call with the same idempotency key', async () => {
-  const run = (args: string) => inside(
-    ['call', 'ships', '--args', args, '--idempotency-key', 'k', '--mode', 'yolo', '--home', 'home'], folder)
+  const run = (args: string, key = 'k', ...more: readonly string[]) => inside(
+    ['call', 'ships', '--args', args, '--idempotency-key', key, '--mode', 'yolo', '--home', 'home', ...more], folder)
   const first = await run('{}')
   expect(first.code).toBe(0)
-  expect(JSON.parse((await run('{}')).stdout)).toEqual(JSON.parse(first.stdout))
+  expect(first.stderr).not.toContain('Nothing was run')
+  const second = await run('{}')
+  expect(JSON.parse(second.stdout)).toEqual(JSON.parse(first.stdout))
+  expect(second.stderr).toContain('This is the recorded outcome of an earlier call with this idempotency key. Nothing')
+  // Without a name or a store, each call would run.
+  expect(await run('{}', '')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--idempotency-key is empty/) })
+  expect(await run('{}', 'k', '--no-store')).toMatchObject({
+    code: 2, stderr: expect.stringMatching(/^--idempotency-key needs the store/),
+  })
   expect(filesOf('sent')).toHaveLength(1)
   expect(await run('{"other":1}')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^IdempotencyKeyReused /m) })
 })

@@ -9,7 +9,7 @@ import type { ExplainedStep, Explanation, ProgramTool } from '@bulkhead/host'
 import type { Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../../facade/create-host.ts'
-import { type CommandOptions, defineCommand, ENDING_SIGNALS, UsageError } from '../command.ts'
+import { type CommandOptions, defineCommand, ENDING_SIGNALS, UsageError, type ValuesOf } from '../command.ts'
 import { readArguments } from './call-arguments.ts'
 import { tellCut, withoutFile } from './cut-result.ts'
 import { hint, jsonText, serverMeant, table, tellFaults } from '../output.ts'
@@ -29,6 +29,13 @@ const CALL_OPTIONS = {
   agent: { type: 'string', value: 'NAME', completes: 'agent', text: 'open the session for this agent' },
 } as const satisfies CommandOptions
 
+const KEY_OPTION = {
+  'idempotency-key': {
+    type: 'string', value: 'KEY',
+    text: 'run the call once: the same key prints the recorded outcome for 24 hours',
+  },
+} as const satisfies CommandOptions
+
 const TOOL_NAME = { NAME: { text: 'name of a tool, as "bulkhead tools" lists it', completes: 'tool' } } as const
 
 export const call = defineCommand({
@@ -40,11 +47,7 @@ export const call = defineCommand({
       type: 'string', value: 'MS', whole: { least: 1, most: CALL_LIMITS.maxTimeoutMs, unit: 'milliseconds' },
       text: `timeout, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: from the configuration, else from the tool)`,
     },
-    'idempotency-key': {
-      type: 'string', value: 'KEY',
-      text: 'run the call once: the same key prints the recorded outcome for 24 hours',
-    },
-    ...STORE_OPTIONS, ...SOURCE_OPTIONS, ...COMMON_OPTIONS,
+    ...KEY_OPTION, ...STORE_OPTIONS, ...SOURCE_OPTIONS, ...COMMON_OPTIONS,
   },
   details: `With DIR, the extension in that folder is built as "bulkhead pack" does, and takes the place of an installed
 one with its id for this call. It gets what it declares and nothing else; policy, rules and approvals apply as for every
@@ -61,7 +64,7 @@ other tool. An exception is not retried, and is shown with its stack, in the fil
     const { folder, name } = readTarget(positionals)
     const request = {
       name, arguments: await readArguments(values.args), mode: values.mode, agent: values.agent,
-      timeoutMs: values.timeout, idempotencyKey: values['idempotency-key'],
+      timeoutMs: values.timeout, idempotencyKey: keyOf(values),
     }
     if (folder === undefined) refuseRoot(values)
     const traces = new FailureTraces(folder)
@@ -71,6 +74,7 @@ other tool. An exception is not retried, and is shown with its stack, in the fil
     if (extension !== undefined) await (await import('../extension-source.ts')).offer(host, extension)
     const outcome = withoutFile(await callOnce(host, await meantCall(host, request, true)))
     printOutcome(outcome, values.json === true, traces)
+    if (outcome.metadata.replayed) process.stderr.write(hint(REPLAYED))
     tellCut(outcome)
     if (outcome.type === 'output') return 0
     tellFaults(outcome.error.code, name, host)
@@ -78,6 +82,17 @@ other tool. An exception is not retried, and is shown with its stack, in the fil
     return 1
   },
 })
+
+/** Without its key, or where nothing records the outcome, the call would run each time. Throws UsageError. */
+function keyOf(
+  { 'idempotency-key': key, 'no-store': isForgotten }: ValuesOf<typeof KEY_OPTION & typeof STORE_OPTIONS>,
+): string | undefined {
+  if (key === '') throw new UsageError('--idempotency-key is empty. Name the call with 1 to 200 visible characters.')
+  if (key === undefined || !isForgotten) return key
+  throw new UsageError('--idempotency-key needs the store, which records the outcome. Leave out --no-store.')
+}
+
+const REPLAYED = 'This is the recorded outcome of an earlier call with this idempotency key. Nothing was run.\n'
 
 const unexpected = (more: readonly string[]): UsageError =>
   new UsageError(`Unexpected argument "${more.join(' ')}". Name one tool, and pass its arguments with --args JSON.`)
@@ -137,7 +152,7 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
   })
   try {
     const { name, arguments: args, idempotencyKey } = request
-    return await session.call({ id: 'cli', name, arguments: args, ...(idempotencyKey && { idempotencyKey }) }, {
+    return await session.call({ id: 'cli', name, arguments: args, ...(idempotencyKey !== undefined && { idempotencyKey }) }, {
       signal: interrupt.signal,
       ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
     })
