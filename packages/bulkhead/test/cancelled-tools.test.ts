@@ -72,7 +72,8 @@ let earlier: ReadonlySet<string> = new Set()
 function children(): readonly string[] {
   return pids()
     .flatMap((pid) =>
-      pid === '' || earlier.has(pid) || read(`/proc/${pid}/cmdline`).includes(SWEEPER) ? [] : read(`/proc/${pid}/comm`).trim(),
+      pid === '' || earlier.has(pid) || read(`/proc/${pid}/cmdline`).includes(SWEEPER) ? []
+        : read(`/proc/${pid}/comm`).trim(),
     )
     .filter((name) => name !== '')
 }

@@ -12,9 +12,8 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'folders': ['entriesIn', 'foldersBetween', 'isAbsent', 'makeFolder', 'namesIn', 'pathsAt', 'scanningOnce'],
   'form': ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'], 'gitignore': ['Gitignore'],
   'glob': [
-    'compileGlob', 'globContains', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments', 'relationTo',
-    'textContains',
-    'textsOverlap',
+    'compileGlob', 'globContains', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments',
+    'relationTo', 'textContains', 'textsOverlap',
   ],
   'hosts': [
     'coversName', 'coversPort', 'hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine', 'readHostPattern',
