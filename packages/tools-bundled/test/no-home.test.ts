@@ -10,7 +10,7 @@ it.each([undefined, '', 'a~', '~a', './~', './~/a', 'a/~/b', '~$report.docx'])('
 describe.each([
   ['read', {}], ['write', { content: 'x' }], ['edit', { old_string: 'a', new_string: 'b' }], ['grep', { pattern: 'a' }],
   ['glob', { pattern: '*' }],
-] as const)('%s', (name, args) => {
+] as const)('the tool %s', (name, args) => {
   const tool = toolSession(name)
 
   it('refuses ~ instead of creating a folder with this name', async () => {

@@ -249,7 +249,7 @@ const malformed: readonly Malformed[] = [
 ]
 
 describe('a configuration with an invalid part', () => {
-  test.each(malformed)('$name', async ({ config, path, message, kept, code = 'ConfigInvalid', also }) => {
+  test.each(malformed)('reports $name', async ({ config, path, message, kept, code = 'ConfigInvalid', also }) => {
     using home = new HomeFixture()
     const location = home.write(configOf(home.projectRoot), config)
     const report = await home.load()

@@ -81,7 +81,7 @@ const folders: readonly MalformedFolder[] = [
 ]
 
 describe('refuses a folder with', () => {
-  test.each(folders)('$name', async ({ spoil, message, file, stage = 'read', code = 'PackageUnsafe' }) => {
+  test.each(folders)('refuses $name', async ({ spoil, message, file, stage = 'read', code = 'PackageUnsafe' }) => {
     using home = new HomeFixture()
     const location = home.extension(home.globalRoot, 'weather')
     spoil(location, home)

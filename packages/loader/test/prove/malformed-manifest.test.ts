@@ -140,4 +140,4 @@ const manifests: readonly MalformedManifest[] = [
   },
 ]
 
-test.each(manifests)('$name', expectRefusal)
+test.each(manifests)('refuses $name', expectRefusal)

@@ -95,7 +95,7 @@ const manifests: readonly MalformedManifest[] = [
   ),
 ]
 
-test.each(manifests)('$name', expectRefusal)
+test.each(manifests)('refuses $name', expectRefusal)
 
 test('reports an unknown keyword, which has no effect', async () => {
   using home = new HomeFixture()

@@ -12,7 +12,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     'each of several texts with the list', { cmd: 'rm', cwd: '/tmp', args: ['-rf', '/'] },
     ['rm -rf /', '/tmp -rf /', 'rm', '/tmp', '-rf /', '-rf', '/'],
   ],
-])('%s', (_, args, texts) => {
+])('finds %s', (_, args, texts) => {
   expect([...commandTexts(args)!].toSorted()).toEqual([...texts].toSorted())
 })
 
