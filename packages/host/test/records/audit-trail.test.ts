@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { storyOf } from '@bulkhead/contract/audit'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import { MemoryStore } from '../twin/store.ts'
@@ -32,6 +33,30 @@ test('a call records its decision and its end, with origin, digests and the dige
     argsSha256: createHash('sha256').update('{"a":"x","b":1}').digest('hex'),
   })
   expect(records[0]).not.toHaveProperty('args')
+})
+
+test('the audit tells who was asked, what a call began and made, and how it ended', async () => {
+  const approver = { approve: async () => ({ decision: 'once', by: 'ann' } as const) }
+  let begin: (() => unknown) | undefined
+  const echo = {
+    requires: { fs: { write: ['{workspace}'] } },
+    execute: async () => {
+      await begin?.()
+      return 'four'
+    },
+  }
+  const records = await keptOf({ extensions: [{ tools: { echo } }] }, async (world) => {
+    begin = () => world.compartment().calls.at(-1)!.beginEffect!('writes a.txt')
+    const session = await world.host.openSession({ mode: 'ask', approver, principal: { id: 'bob' } })
+    await session.call({ id: 'c1', name: 'echo', arguments: {} })
+  })
+  const placed = records.map((record, index) => ({ record, host: '', position: index + 1, link: null }))
+  const session = String(records.find(({ callId }) => callId === 'c1')!['sessionId'])
+  expect(storyOf(placed, session, 'c1')).toMatchObject({
+    tool: 'echo', principal: 'bob', state: 'succeeded', attempts: 1, began: ['writes a.txt'], resultChars: 6,
+    answeredBy: 'ann', questions: [{ kind: 'Approve', source: 'host', status: 'accepted', by: 'ann' }],
+    decision: { decision: 'allow', source: 'person' },
+  })
 })
 
 test('arguments are recorded if configured, without secrets', async () => {
