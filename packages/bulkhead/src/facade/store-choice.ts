@@ -24,7 +24,6 @@ type Folders = LayerFolders & { readonly config?: ConfigFile }
 export const namedStore = (name: string): StoreChoice => name.includes('://')
   ? { kind: 'postgres', url: requirePostgresUrl(name), retention: {} } : { kind: 'file', file: resolve(name) }
 
-/**
 /** What a program and a command say about the store. */
 type StoreTerms = Folders & {
   /** By a person. */
