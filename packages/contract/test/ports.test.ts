@@ -21,6 +21,6 @@ it('a compartment may call exactly these broker methods, each with its runtime p
 it('these are the placements and collections', () => {
   expect(PLACEMENTS).toEqual(['inline', 'thread', 'process'])
   expect(STORE_COLLECTIONS).toEqual([
-    'state', 'approval', 'paused', 'trust', 'call', 'outcome', 'session', 'budget', 'client',
+    'state', 'approval', 'paused', 'trust', 'call', 'outcome', 'session', 'budget', 'client', 'question',
   ])
 })

@@ -26,6 +26,7 @@ import type { StopReport } from './extensions/reload/retirement.ts'
 import { systemClock } from './model/system-clock.ts'
 import type { InterruptedCall } from './records/interrupted-calls.ts'
 import { CallJournal } from './records/call-journal.ts'
+import { QuestionDesk } from './policy/interaction/question-desk.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
 import { sidecarWithTimeout, StoreWithTimeout } from './records/timeouts.ts'
 import type { WallReport } from './sessions/wall-report.ts'
@@ -61,13 +62,14 @@ class ToolHost implements Host {
     const store = new StoreWithTimeout(options.store, clock)
     const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
     const events = new EventBus(clock)
+    const desk = new QuestionDesk()
     const seat = takeSeat({
-      store, given: options.store, owner, events, clock, workspaces: () => this.#workspaces,
+      store, desk, given: options.store, owner, events, clock, workspaces: () => this.#workspaces,
       onGone: () => journal.recoverAgain(),
     })
     const journal: CallJournal = new CallJournal({ store, seat, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
-      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat,
+      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat, desk,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
       agents: readAgents(agents), roles, agentsRequire, sessionDays: options.sessionDays, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
     }

@@ -4,6 +4,9 @@ export type { Approval, ApprovalEnd, ApprovalGrant, ApprovalScope } from './poli
 export type { ApprovalBook, ApprovalFilter } from './policy/approvals/approval-book.ts'
 export type { DamagedApproval } from './policy/approvals/approval-ledger.ts'
 export { openApprovals } from './policy/approvals/approval-book.ts'
+export {
+  openQuestions, type AnswerFate, type AnswerFrom, type QuestionBook, type WaitingQuestion,
+} from './policy/interaction/question-book.ts'
 export type { CloseReport } from './sessions/closing.ts'
 export type { FoundRoot } from './sessions/roots.ts'
 export type { StandingWalls, WallReport } from './sessions/wall-report.ts'

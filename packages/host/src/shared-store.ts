@@ -9,6 +9,8 @@ import type { EventBus } from './records/events.ts'
 import { HostSeat } from './records/host-seat.ts'
 import type { Owner } from './records/owner.ts'
 import { showSessions } from './records/shown-sessions.ts'
+import type { QuestionDesk } from './policy/interaction/question-desk.ts'
+import { shareQuestions } from './policy/interaction/shared-questions.ts'
 import { SoleWork } from './records/sole-work.ts'
 import type { Workspace } from './sessions/workspace.ts'
 
@@ -19,6 +21,8 @@ export interface StoreSources {
   readonly owner: Owner
   readonly events: EventBus
   readonly clock: Clock
+  /** Where its questions wait. */
+  readonly desk: QuestionDesk
   /** The workspaces of the host, the current one first. */
   readonly workspaces: () => readonly Workspace[]
   /** Another host on the store is gone. */
@@ -26,7 +30,9 @@ export interface StoreSources {
 }
 
 /** The seat of a host on its store. It does what the other hosts want of it. */
-export function takeSeat({ store, given, owner, events, clock, workspaces, onGone }: StoreSources): HostSeat {
+export function takeSeat(
+  { store, given, owner, events, clock, desk, workspaces, onGone }: StoreSources,
+): HostSeat {
   const seat = new HostSeat({
     work: store.work ?? new SoleWork(store, given, owner), owner, events, clock, onGone,
     describe: () => {
@@ -37,6 +43,7 @@ export function takeSeat({ store, given, owner, events, clock, workspaces, onGon
     onRevision: () => { for (const { projectApprovals } of workspaces()) projectApprovals.hint() },
   })
   showSessions(events, seat)
+  if (store.work && !store.forgets) shareQuestions({ desk, store, events, clock, seat })
   return seat
 }
 

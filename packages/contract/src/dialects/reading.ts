@@ -98,4 +98,4 @@ export interface EventContext {
   readonly outcome?: Outcome
 }
 
-export type CallEvent = Extract<BulkheadEvent, { readonly callId: string; readonly tool: string }>
+export type CallEvent = Extract<BulkheadEvent, { readonly callId: string; readonly origin: object | null }>

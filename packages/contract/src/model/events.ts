@@ -1,6 +1,7 @@
 import type { ErrorClass, ErrorCode } from './errors.ts'
 import type { LifecyclePhase, LifecycleState } from './lifecycle.ts'
 import type { Json } from '@bulkhead/kit/json'
+import type { OfferedAnswer } from './interaction.ts'
 import type { RuleCapability } from './names.ts'
 import type { OutcomeOrigin } from './outcome.ts'
 
@@ -110,6 +111,11 @@ export type BulkheadEvent = Stamped & (
   | ({
       readonly type: 'InteractionAnswered'; readonly status: 'accepted' | 'rejected' | 'timeout'; readonly by?: string
     } & QuestionEvent)
+  | {
+      readonly type: 'BlockedOnPerson'; readonly correlationId: string; readonly sessionId: string
+      readonly callId: string; readonly principal?: string; readonly tool: string; readonly approvalKey: string
+      readonly reasons: readonly string[]; readonly answers: readonly OfferedAnswer[]
+    }
   | ({
       readonly type: 'ApprovalGranted'; readonly sessionId: string; readonly grantedBy: string
       readonly expiresAt: string | null
@@ -177,6 +183,9 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
   WorkspaceSwitched: 'The host works in another folder.',
   ExtensionLog: 'An extension logged a line.',
   InteractionRaised: 'A question to a person was raised.',
+  BlockedOnPerson:
+    'A call waits for a person. `answers` are those that allow it, the least first; besides them a person can reject it or '
+    + 'say "not now". It is over with `InteractionAnswered` of the same `correlationId`.',
   InteractionAnswered: 'A question to a person was answered, by `by` if that is known, or timed out.',
   ApprovalGranted: 'A person approved a tool and key for a session or a project.',
   ApprovalExpired: 'An approval reached its end, or has allowed as many calls as it may.',

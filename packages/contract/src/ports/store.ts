@@ -3,7 +3,7 @@ import type { ChangeStore } from './changes.ts'
 import type { Work } from './work.ts'
 
 export const STORE_COLLECTIONS = [
-  'state', 'approval', 'paused', 'trust', 'call', 'outcome', 'session', 'budget', 'client',
+  'state', 'approval', 'paused', 'trust', 'call', 'outcome', 'session', 'budget', 'client', 'question',
 ] as const
 export type StoreCollection = (typeof STORE_COLLECTIONS)[number]
 

@@ -60,6 +60,10 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
   WorkspaceSwitched: { type: 'WorkspaceSwitched', from: '/a', to: '/b' },
   ExtensionLog: { type: 'ExtensionLog', extensionId: ext, level: 'info', text: 'x', callId: undefined },
   InteractionRaised: { type: 'InteractionRaised', correlationId: 'i1', kind: 'Ask', source: ext },
+  BlockedOnPerson: {
+    type: 'BlockedOnPerson', correlationId: 'i1', sessionId: 's1', callId: 'c1', tool: 'forecast', approvalKey: 'Oslo',
+    reasons: [], answers: [],
+  },
   InteractionAnswered: { type: 'InteractionAnswered', correlationId: 'i1', status: 'accepted' },
   ApprovalGranted: { type: 'ApprovalGranted', ...approval, sessionId: 's1', grantedBy: 'a person', expiresAt: null },
   ApprovalExpired: { type: 'ApprovalExpired', ...approval, expiresAt: at },

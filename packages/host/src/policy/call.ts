@@ -22,6 +22,7 @@ import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { CountFiles } from './approvals/offers.ts'
 import type { WaitingCall, SessionScope } from './call-session.ts'
 import type { Decision, MadeChange } from './decision.ts'
+import type { QuestionDesk } from './interaction/question-desk.ts'
 import type { PausedCalls, Resumption } from './interaction/paused-calls.ts'
 
 /** Where a call is made from. */
@@ -257,6 +258,7 @@ export interface HostContext {
   readonly audit: () => AuditTrail | undefined
   readonly order: TickOrder
   readonly paused: PausedCalls
+  readonly desk: QuestionDesk
   /** Of calls with an idempotency key. Absent if nothing outlives the process. */
   readonly outcomes: RecordedOutcomes | undefined
   readonly sidecar: Sidecar | undefined

@@ -81,6 +81,7 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
     interactions: outer && asksParent ? outer.interactions : new Interactions({
       sessionId: resumed ? `${id}.${resumed.record.resumed}` : id, asked: { sessionId: id, ...(principal && { principal }) },
       interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
+      desk: host.desk,
       queue: outer?.interactions.queue, over,
     }),
     paused: options.pause ?? outer?.paused !== undefined ? host.paused : undefined,

@@ -19,6 +19,7 @@ import { patternDiagnostics } from '../policy/command-safety/command-safety.ts'
 import type { HostContext } from '../policy/call.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import { RecordedOutcomes } from '../records/recorded-outcomes.ts'
+import type { QuestionDesk } from '../policy/interaction/question-desk.ts'
 import { PausedCalls } from '../policy/interaction/paused-calls.ts'
 import type { AgentsRequire } from '../policy/agent-bound.ts'
 import { secretsOf, type AuditTrail } from '../records/audit-trail.ts'
@@ -61,6 +62,7 @@ export interface WorkspaceSources {
   readonly audit: () => AuditTrail | undefined
   readonly metrics: MetricsRecorder
   readonly seat: HostSeat
+  readonly desk: QuestionDesk
   /** Agents of the embedder. They hide those of the layers. */
   readonly agents: readonly AgentDescriptor[]
   readonly roles: () => Iterable<string>
@@ -107,7 +109,7 @@ export class Workspace {
     this.#workflows = sources.workflows
     this.#hooks = sources.hooks
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, seat } = sources
-    const { metrics, argumentsReaders, audit } = sources
+    const { metrics, argumentsReaders, audit, desk } = sources
     const turns = new Leases()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
@@ -131,7 +133,7 @@ export class Workspace {
       whyUnrecorded: sandbox.whyUnrecorded?.bind(sandbox),
       whyNotStarted: sandbox.whyNotStarted?.bind(sandbox),
       commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
-      order: new TickOrder(),
+      order: new TickOrder(), desk,
       paused: new PausedCalls({ store, workspace, owner: seat, now: () => clock.now() }),
       outcomes: store.forgets ? undefined : new RecordedOutcomes({
         store, workspace, owner: seat, now: () => clock.now(), redaction: secretsOf(() => registry.candidates, env),
@@ -141,7 +143,7 @@ export class Workspace {
     this.retirement = new Retirement({ turns, events, drainMs })
     const starter = interactor && new Interactions({
       sessionId: `host-${randomUUID()}`, interactors: [interactor], approver: undefined, timeoutMs: undefined, events,
-      clock,
+      clock, desk,
     })
     this.reloader = new Reloader({
       registry, retirement: this.retirement, turns, report, source, check: smokeCheck, starter, events, clock,

@@ -6,6 +6,7 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { EventBus } from '../../records/events.ts'
 import { isPostponed, raceInteractors, readApproval } from './interactors.ts'
+import type { DeskQuestion, QuestionDesk } from './question-desk.ts'
 import { Mutex } from '../../model/waiting.ts'
 
 /** The call that asks. */
@@ -26,6 +27,8 @@ export interface InteractionSources {
   readonly timeoutMs: number | undefined
   readonly events: EventBus
   readonly clock: Clock
+  /** Where every question of the host waits. */
+  readonly desk?: QuestionDesk | undefined
   /** Aborted when the session is over. For questions outside of a call: the question of a call ends with the call. */
   readonly over?: (() => AbortSignal) | undefined
   /** The queue of a session whose questions go to the same person. */
@@ -126,14 +129,13 @@ export class Interactions {
   #send(
     request: InteractionRequest, source: string, signal: AbortSignal, call: AskingCall | undefined,
   ): Promise<InteractionResponse> {
-    const { clock, interactors, asked } = this.#sources
-    return this.#observed(request.kind, source, call, (correlationId) => {
-      const issuedAt = new Date(clock.now()).toISOString()
-      const terms = { signal, clock, timeoutMs: this.#timeFor(request) }
-      const envelope = {
-        correlationId, issuedAt, request, source, ...(call && { callId: call.callId }), ...asked,
-      }
-      return raceInteractors(request.kind === 'Form' ? interactors.filter(takesForms) : interactors, envelope, terms)
+    const { clock, interactors, desk } = this.#sources
+    return this.#observed(request.kind, source, call, async (correlationId) => {
+      const envelope = this.#envelope(correlationId, request, source, call?.callId)
+      using waiting = atDesk(desk, { envelope })
+      this.#tell(envelope)
+      const terms = { signal, clock, timeoutMs: this.#timeFor(request), ...waiting }
+      return await raceInteractors(request.kind === 'Form' ? interactors.filter(takesForms) : interactors, envelope, terms)
     }, (response) => isPostponed(request, response) ? { status: 'timeout' }
       : { status: response.status, ...(request.kind === 'Approve' && byOf(response)) })
   }
@@ -148,10 +150,33 @@ export class Interactions {
 
   #approveBy(approver: Approver, approval: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
     const decide = async (until: AbortSignal) => readApproval(await approver.approve(approval, until))
-    return this.#observed('Approve', 'host', approval, () => this.#inTime(signal, decide), (answer) => {
+    return this.#observed('Approve', 'host', approval, async (correlationId) => {
+      const envelope = this.#envelope(correlationId, { kind: 'Approve', approval }, 'host', approval.callId)
+      const place = this.#sources.desk?.take({ envelope, unanswerable: 'A program of the embedder decides it.' })
+      this.#tell(envelope)
+      return this.#inTime(signal, decide).finally(() => place?.leave())
+    }, (answer) => {
       if (answer === LATE || answer.decision === 'later') return { status: 'timeout' }
       const { decision, by } = answer
       return { status: decision === 'reject' ? 'rejected' : 'accepted', ...(by !== undefined && { by }) }
+    })
+  }
+
+  #envelope(
+    correlationId: string, request: InteractionRequest, source: string, callId: string | undefined,
+  ): InteractionEnvelope {
+    const { clock, asked } = this.#sources
+    const issuedAt = new Date(clock.now()).toISOString()
+    return { correlationId, issuedAt, request, source, ...(callId !== undefined && { callId }), ...asked }
+  }
+
+  /** A call waits for a person from now on, and nothing else happens in it. */
+  #tell({ correlationId, request, principal }: InteractionEnvelope): void {
+    if (request.kind !== 'Approve' && request.kind !== 'grantStageTool') return
+    const { sessionId, callId, tool, approvalKey, answers, reasons } = request.approval
+    this.#sources.events.emit({
+      type: 'BlockedOnPerson', correlationId, sessionId, callId, tool, approvalKey, reasons, answers,
+      ...(principal && { principal: principal.id }),
     })
   }
 
@@ -192,6 +217,14 @@ export class Interactions {
       throw thrown
     }
   }
+}
+
+/** At the desk until it is disposed. */
+function atDesk(
+  desk: QuestionDesk | undefined, question: DeskQuestion,
+): Disposable & { readonly elsewhere?: Promise<InteractionResponse> } {
+  const place = desk?.take(question)
+  return { ...(place && { elsewhere: place.answer }), [Symbol.dispose]: () => place?.leave() }
 }
 
 const LATE: PersonAnswer = { decision: 'reject', reason: 'no one answered in time', late: true }

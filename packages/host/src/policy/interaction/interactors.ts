@@ -191,6 +191,8 @@ export interface RaceTerms {
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly timeoutMs: number | undefined
+  /** An answer from elsewhere. Contract: never rejects. */
+  readonly elsewhere?: Promise<InteractionResponse>
 }
 
 /**
@@ -198,7 +200,7 @@ export interface RaceTerms {
  * If all of them fail, it rejects with InteractionUnavailable. If none answers in time, the status is `timeout`.
  */
 export function raceInteractors(
-  interactors: readonly Interactor[], envelope: InteractionEnvelope, { signal, clock, timeoutMs }: RaceTerms,
+  interactors: readonly Interactor[], envelope: InteractionEnvelope, { signal, clock, timeoutMs, elsewhere }: RaceTerms,
 ): Promise<InteractionResponse> {
   const over = new AbortController()
   const disposers: (() => void)[] = []
@@ -228,6 +230,8 @@ export function raceInteractors(
   }
   disposers.push(onAbort(signal, () => end(BulkheadError.from(signal.reason), () => reject(signal.reason))))
   if (timeoutMs !== undefined) disposers.push(clock.after(timeoutMs, late))
+  // "Not now" from elsewhere changes nothing here.
+  elsewhere?.then((response) => isPostponed(envelope.request, response) ? undefined : answered(response), () => undefined)
   for (const interactor of interactors) {
     const asked = (async () => readResponse(envelope.request, await interactor.interact(envelope, over.signal)))()
     asked.then(

@@ -123,6 +123,14 @@ export class PausedCalls {
     })
   }
 
+  /**
+   * Stores the answer of a paused call, which goes on when a session resumes it. Rejects with NotFound,
+   * InteractionAlreadyAnswered or InputInvalid, and then nothing has changed.
+   */
+  async answer(id: string, answer: Json): Promise<void> {
+    await storeAnswer(this.#store, this.#prefix + id, answer)
+  }
+
   async forget(id: string): Promise<void> {
     await this.#store.remove('paused', this.#prefix + id)
     this.#claimed.delete(id)
@@ -189,6 +197,30 @@ export class PausedCalls {
       if (end !== undefined && this.#now() - end > KEPT_MS) this.#store.remove('paused', key).catch(() => undefined)
     }
   }
+}
+
+/** Stores the answer of a paused call by the key of its record. Rejects as `answer` does. */
+export async function storeAnswer(store: Store, key: string, answer: Json): Promise<void> {
+  const id = key.slice(key.lastIndexOf('/') + 1)
+  await store.update('paused', key, (stored) => {
+    if (endOf(stored) !== undefined) throw alreadyAnswered(id)
+    const record = readRecord(stored)
+    if (!record) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
+    if (record.claimedBy !== undefined) throw continuedElsewhere(id)
+    return asJson(answered(record, answer))
+  })
+}
+
+/** Paused calls of every workspace that wait for an answer, with the keys of their records. */
+export async function waitingCalls(store: Store): Promise<readonly (PausedCall & { readonly key: string })[]> {
+  return (await store.list('paused')).flatMap(({ key, value }) => {
+    const { id, status, sessionId, principal, call, question, pausedAt } = readRecord(value) ?? {}
+    if (status !== 'clarification_needed' || id === undefined) return []
+    return [{
+      key, id, status, sessionId: sessionId!, call: call!, question: question!, pausedAt: pausedAt!,
+      ...(principal !== undefined && { principal }),
+    }]
+  })
 }
 
 /** How long it is known that a question was answered. */

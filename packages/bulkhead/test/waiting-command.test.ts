@@ -1,0 +1,124 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openQuestions, type WaitingQuestion } from '@bulkhead/host'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createHost, createProgrammaticInteractor, openSqliteStore, type Host } from '../src/index.ts'
+import { CACHE } from './cache.ts'
+import { inside } from './command-inside.ts'
+
+let folder: string
+let close: (() => Promise<unknown>)[]
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-waiting-')))
+  close = []
+})
+afterEach(async () => {
+  for (const one of close.toReversed()) await one()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const home = () => join(folder, 'home/.bulkhead')
+async function opened(): Promise<Host> {
+  const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
+  const host = await createHost({ workspace: folder, home: home(), cache: CACHE, store, trust: 'declined', env: {} })
+  close.push(() => host.close())
+  return host
+}
+async function asking(pause = false) {
+  const host = await opened()
+  const person = createProgrammaticInteractor()
+  const session = await host.openSession({ pause, ...(pause ? {} : { interactor: person }) })
+  const write = (path: string) => session.call({ id: path, name: 'write', arguments: { path, content: 'x' } })
+  return { host, person, session, write }
+}
+const listed = async (): Promise<readonly WaitingQuestion[]> =>
+  JSON.parse((await inside(['waiting', 'list', '--json'], folder)).stdout) as WaitingQuestion[]
+const question = async () => {
+  await expect.poll(async () => (await listed()).length).toBe(1)
+  return (await listed())[0]!
+}
+
+it('another process lists, shows and answers a question', async () => {
+  const { session, write, host } = await asking()
+  const blocked: string[] = []
+  host.on((event) => {
+    if (event.type === 'BlockedOnPerson') blocked.push(...event.answers.map(({ words }) => words))
+  }, ['BlockedOnPerson'])
+  const outcome = write('src/a.txt')
+  const { id } = await question()
+  expect(blocked[0]).toBe('this call')
+  expect((await inside(['waiting', 'list'], folder)).stdout).toMatch(/^ID +WAITS +KIND .*\n[0-9a-f]{12} .* Approve .* write: /)
+  expect((await inside(['waiting', 'show', id.slice(0, 8)], folder)).stdout).toMatch(/Allow `write`[^]*session:folder: /)
+  const wrong = await inside(['waiting', 'answer', id, 'session', '--limit', 'long'], folder)
+  expect(wrong.code).not.toBe(0)
+  expect(await inside(['waiting', 'answer', id, 'session', '--limit', '5 times'], folder))
+    .toMatchObject({ code: 0, stdout: 'Answered. The call goes on.\n' })
+  expect(await outcome).toMatchObject({ type: 'output' })
+  expect(session.approvals()).toMatchObject([{ maxUses: 5, grantedBy: expect.stringMatching(/with bulkhead waiting$/) }])
+  expect(await listed()).toEqual([])
+  const late = await inside(['waiting', 'answer', id, 'once'], folder)
+  expect(late.stderr).toMatch(/does not wait any more: it was answered by .* with bulkhead waiting \(command\)/)
+})
+
+it('of answers at once the first counts, and the others learn it', async () => {
+  const { person, write } = await asking()
+  const outcome = write('src/a.txt')
+  const { id } = await question()
+  const elsewhere = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
+  close.push(() => elsewhere.close())
+  const book = openQuestions(elsewhere)
+  const by = (name: string) => ({ by: name, way: 'test' })
+  const all = Promise.allSettled(['once', 'reject', 'once'].map((decision, index) =>
+    book.answer(id, { status: 'accepted', value: { decision } }, by(`person ${index}`))))
+  const { correlationId } = person.pending[0]!
+  person.answer(correlationId, { status: 'accepted', value: { decision: 'once', by: 'the terminal' } })
+  expect((await outcome).type).toBe('output')
+  const ends = (await all).map((end) => end.status === 'rejected' ? (end.reason as { code: string }).code : end.value)
+  expect(ends).toEqual(Array.from({ length: 3 }, () => 'InteractionAlreadyAnswered'))
+})
+
+it('an answer that does not fit leaves the question open', async () => {
+  const { write, person } = await asking()
+  const outcome = write('src/a.txt')
+  const { id } = await question()
+  const book = openQuestions(await (async () => {
+    const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
+    close.push(() => store.close())
+    return store
+  })())
+  await expect(book.answer(id, { status: 'accepted', value: 'perhaps' }, { by: 'a', way: 'test' }))
+    .rejects.toMatchObject({ code: 'InputInvalid' })
+  await expect(book.answer(id, { status: 'accepted', value: 'once' }, { by: 'a', way: 'test', round: 7 }))
+    .rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
+  expect(person.pending).toHaveLength(1)
+  expect(await book.answer(id, { status: 'accepted', value: 'reject' }, { by: 'a', way: 'test' })).toBe('taken')
+  expect(await outcome).toMatchObject({ error: { code: 'ApprovalDenied' } })
+})
+
+it('a paused call is answered after its host has ended, and goes on in the next', async () => {
+  const { host, write } = await asking(true)
+  expect(await write('src/a.txt')).toMatchObject({ error: { code: 'ClarificationNeeded' } })
+  await host.close()
+  close = []
+  const { id } = await question()
+  expect((await inside(['waiting', 'answer', id, 'once'], folder)).stdout).toMatch(/^Stored\. /)
+  expect(await listed()).toEqual([])
+  expect((await inside(['waiting', 'answer', id, 'reject'], folder)).code).toBe(1)
+  const next = await opened()
+  const session = await next.openSession({ pause: true })
+  const [paused] = await next.pausedCalls()
+  expect(paused).toMatchObject({ status: 'answered' })
+  expect(await session.resume(paused!.id)).toMatchObject({ type: 'output' })
+})
+
+it('a question of a host that ended does not wait', async () => {
+  const { host, session, write } = await asking()
+  const outcome = write('src/a.txt')
+  await question()
+  session.cancel()
+  await host.close()
+  close = []
+  await outcome
+  expect(await listed()).toEqual([])
+})

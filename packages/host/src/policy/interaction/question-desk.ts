@@ -1,0 +1,85 @@
+import { BulkheadError, type InteractionEnvelope, type InteractionResponse } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { readResponse, requireApproval } from './interactors.ts'
+
+/** A question that waits in this process. */
+export interface DeskQuestion {
+  readonly envelope: InteractionEnvelope
+  /** Why it is not answered here. */
+  readonly unanswerable?: string
+}
+
+export interface DeskChange {
+  readonly is: 'open' | 'closed'
+  readonly question: DeskQuestion
+}
+
+interface Open {
+  readonly question: DeskQuestion
+  readonly settle: (response: InteractionResponse) => void
+}
+
+/** A question at the desk. */
+export interface AtDesk {
+  /** An answer that was given at the desk. Never rejects. */
+  readonly answer: Promise<InteractionResponse>
+  leave(): void
+}
+
+/**
+ * Every question of a host that waits for a person, whoever is asked. An answer that is given here counts like that of an
+ * interactor. The desk raises no question: where no person can be asked, none waits.
+ */
+export class QuestionDesk {
+  readonly #open = new Map<string, Open>()
+  readonly #listeners = new Set<(change: DeskChange) => void>()
+
+  /** Oldest first. */
+  get questions(): readonly DeskQuestion[] {
+    return [...this.#open.values()].map(({ question }) => question)
+  }
+
+  /** Contract: the listener must not throw. */
+  onChange(listener: (change: DeskChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  take(question: DeskQuestion): AtDesk {
+    const { correlationId } = question.envelope
+    const { promise, resolve } = Promise.withResolvers<InteractionResponse>()
+    this.#open.set(correlationId, { question, settle: resolve })
+    this.#tell({ is: 'open', question })
+    return {
+      answer: promise,
+      leave: () => {
+        if (this.#open.delete(correlationId)) this.#tell({ is: 'closed', question })
+      },
+    }
+  }
+
+  /** Throws InteractionAlreadyAnswered, CapabilityUnavailable or InputInvalid, and then the question still waits. */
+  answer(correlationId: string, response: InteractionResponse): void {
+    const open = this.#open.get(correlationId)
+    if (open === undefined) {
+      const message = `The question ${correlationId} does not wait any more: it was answered or withdrawn.`
+      throw new BulkheadError('InteractionAlreadyAnswered', message, { data: { correlationId } })
+    }
+    const { question: { envelope: { request }, unanswerable } } = open
+    if (unanswerable !== undefined) throw new BulkheadError('CapabilityUnavailable', unanswerable)
+    let read: InteractionResponse
+    try {
+      if (request.kind === 'Approve' && response.status === 'accepted') requireApproval(response.value)
+      read = readResponse(request, response)
+    } catch (thrown) {
+      throw new BulkheadError('InputInvalid', messageOf(thrown), { cause: thrown })
+    }
+    this.#open.delete(correlationId)
+    this.#tell({ is: 'closed', question: open.question })
+    open.settle(read)
+  }
+
+  #tell(change: DeskChange): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+}

@@ -1,0 +1,119 @@
+import { BulkheadError, type Clock, type Store } from '@bulkhead/contract'
+import type { EventBus } from '../../records/events.ts'
+import type { Claimant } from '../../records/owner.ts'
+import type { DeskQuestion, QuestionDesk } from './question-desk.ts'
+import { asJson, isOld, isShared, questionDigest, readStored, storedQuestion, type StoredQuestion } from './stored-question.ts'
+
+export interface SharedQuestionSources {
+  readonly desk: QuestionDesk
+  readonly store: Store
+  readonly events: EventBus
+  readonly clock: Clock
+  readonly seat: Pick<Claimant, 'id'>
+}
+
+/** How long an answer in the store may wait until the host sees it. */
+const LOOK_MS = 250
+const SOURCE = 'sharing questions'
+
+/**
+ * Shows the questions of a host in its store, and takes answers from there: of other processes, links and webhooks. The
+ * desk settles who was first. A store that fails costs no call anything: the question waits here as before.
+ */
+export function shareQuestions(sources: SharedQuestionSources): void {
+  const { desk, events } = sources
+  const open = new Map<string, Shown>()
+  desk.onChange(({ is, question }) => {
+    const { correlationId, request } = question.envelope
+    if (is === 'open') {
+      if (question.unanswerable === undefined && isShared(request)) open.set(correlationId, new Shown(question, sources))
+      return
+    }
+    const shown = open.get(correlationId)
+    open.delete(correlationId)
+    void shown?.end().catch((thrown: unknown) => events.suppressed(SOURCE, thrown))
+  })
+}
+
+/** One question while it waits. */
+class Shown {
+  readonly #question: DeskQuestion
+  readonly #sources: SharedQuestionSources
+  readonly #key: string
+  readonly #written: Promise<unknown>
+  #round = 0
+  #stopTimer: (() => void) | undefined
+  #isOver = false
+  #isTaken = false
+
+  constructor(question: DeskQuestion, sources: SharedQuestionSources) {
+    this.#question = question
+    this.#sources = sources
+    const { request, correlationId } = question.envelope
+    this.#key = questionDigest(request, { correlationId })
+    const { events } = sources
+    this.#written = this.#write().then(() => this.#lookLater(), (thrown: unknown) => events.suppressed(SOURCE, thrown))
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true
+    this.#stopTimer?.()
+    await this.#written
+    if (this.#round === 0) return
+    // An answer that the desk has not taken came second.
+    await this.#change(({ answer, ...question }) => ({
+      ...question, ...(answer && { answer: { ...answer, taken: answer.taken ?? this.#isTaken } }), endedAt: this.#sources.clock.now(),
+    }))
+  }
+
+  async #write(): Promise<void> {
+    const { store, seat, clock } = this.#sources
+    await store.update('question', this.#key, (value) => {
+      const next = storedQuestion(this.#question.envelope, seat.id, readStored(value))
+      this.#round = next.round
+      return asJson(next)
+    })
+    for (const record of await store.list('question')) if (isOld(record, clock.now())) await store.remove('question', record.key)
+  }
+
+  #lookLater(): void {
+    const { clock, events } = this.#sources
+    if (this.#isOver) return
+    this.#stopTimer = clock.after(LOOK_MS, () => {
+      this.#look().catch((thrown: unknown) => events.suppressed(SOURCE, thrown)).finally(() => this.#lookLater())
+    })
+  }
+
+  async #look(): Promise<void> {
+    const { store, desk } = this.#sources
+    const { answer, round } = readStored(await store.read('question', this.#key)) ?? {}
+    if (answer === undefined || round !== this.#round || this.#isOver) return
+    const { response, by } = answer
+    try {
+      // The desk closes the question in this call.
+      this.#isTaken = true
+      desk.answer(this.#question.envelope.correlationId, signed(response, by))
+    } catch (thrown) {
+      this.#isTaken = false
+      if (!BulkheadError.is(thrown) || thrown.code === 'InteractionAlreadyAnswered') {
+        return this.#change((question) => ({ ...question, answer: { ...answer, taken: false } }))
+      }
+      // It cannot be read: the question waits on.
+      return this.#change(({ answer: _refused, ...question }) => question)
+    }
+  }
+
+  async #change(change: (question: StoredQuestion) => StoredQuestion): Promise<void> {
+    await this.#sources.store.update('question', this.#key, (value) => {
+      const stored = readStored(value)
+      return stored && stored.round === this.#round ? asJson(change(stored)) : value
+    })
+  }
+}
+
+/** Who answered is what the other process knows, and no claim inside of the answer. */
+function signed(response: Parameters<QuestionDesk['answer']>[1], by: string): typeof response {
+  if (response.status !== 'accepted' || typeof response.value !== 'object' || response.value === null) return response
+  if (Array.isArray(response.value) || !('decision' in response.value)) return response
+  return { status: 'accepted', value: { ...response.value, by } }
+}
