@@ -15,9 +15,9 @@ const list = defineSubcommand({
   text: 'list what waits for a person, in every process on the store, oldest first',
   usage: '',
   options: HOME_OPTIONS,
-  run: ({ values: { home, json } }) => withStore(home, 'store', async (store) => {
+  run: ({ values }) => withStore(values, 'store', async (store) => {
     const found = await openQuestions(store).list()
-    if (json) printJson(found)
+    if (values.json) printJson(found)
     else process.stdout.write(found.length === 0 ? 'Nothing waits for a person.\n' : rowsOf(found))
     return 0
   }),
@@ -27,11 +27,11 @@ const show = defineSubcommand({
   text: 'show one question with the whole call, and the answers to it',
   usage: 'ID',
   options: HOME_OPTIONS,
-  async run({ values: { home, json }, positionals: [id, ...more] }) {
+  async run({ values, positionals: [id, ...more] }) {
     if (id === undefined || more.length > 0) throw new UsageError('Missing id. Use: bulkhead waiting show ID.')
-    return withStore(home, 'store', async (store) => {
+    return withStore(values, 'store', async (store) => {
       const question = await named(openQuestions(store), id)
-      if (json) printJson(question)
+      if (values.json) printJson(question)
       else process.stdout.write(pageOf(question))
       return 0
     })
@@ -54,7 +54,7 @@ const answer = defineSubcommand({
     if (id === undefined || given === undefined || more.length > 0) {
       throw new UsageError('Name a question and an answer. Use: bulkhead waiting answer ID once.')
     }
-    return withStore(values.home, 'store', async (store) => {
+    return withStore(values, 'store', async (store) => {
       const book = openQuestions(store)
       const question = await named(book, id)
       const response = responseOf(question.request, given, values)
