@@ -1,5 +1,5 @@
 import {
-  BulkheadError, type CallLog, type CallProgress, type CallSteps, type CommandWall, type CompartmentSession,
+  BulkheadError, isRepeatable, type CallLog, type CallProgress, type CallSteps, type CommandWall, type CompartmentSession,
   type KeyUse, type Power, type ToolInvocation, type UseRules,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
@@ -116,14 +116,24 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     return this.call.parent?.running
   }
 
+  /** Whether the tool may run from the start again, after a question that waited: it would repeat what it did. */
+  get mayRunAgain(): boolean {
+    const { effects, steps } = this.#attempts
+    return isRepeatable(this.call.tool.definition.effects) || !effects.hasActed((step) => steps?.isKept(step) === true)
+  }
+
   /** Belongs to the callers too: a repetition of theirs would repeat it. */
   beginEffect(what: string): Promise<void> | undefined {
+    return this.#begin(what, false)
+  }
+
+  #begin(what: string, isStart: boolean): Promise<void> | undefined {
     if (this.#isOver) throw this.#reason ?? callOver()
     const { tool: { definition, extension: { descriptor } }, waiting } = this.call
     // An operation that reads may fetch a token first: the code is ours, and the method of the operation is fixed.
     if (definition.effects === 'none' && descriptor.server?.kind === 'openapi') return undefined
     if (definition.effects === 'none') throw withoutEffects(definition.name, what)
-    const own = this.#attempts.effects.begin(this.attempt, visibleText(what), this.#attempts.steps?.open)
+    const own = this.#attempts.effects.begin(this.attempt, visibleText(what), this.#attempts.steps?.open, isStart)
     const outer = waiting?.beginEffect(what)
     return own && outer ? Promise.all([own, outer]).then(() => undefined) : own ?? outer
   }
@@ -180,7 +190,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   run(compartment: CompartmentSession): Promise<Json> {
     try {
       const start = startOf(this.call.tool)
-      const noted = start === undefined ? undefined : this.beginEffect(start)
+      const noted = start === undefined ? undefined : this.#begin(start, true)
       if (noted === undefined) this.#send(compartment)
       else noted.then(() => this.#isOver || this.#send(compartment)).catch((thrown: unknown) => this.#fail(thrown))
     } catch (thrown) {

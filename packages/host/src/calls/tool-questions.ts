@@ -33,7 +33,7 @@ export async function askForTool(
     if (!BulkheadError.is(thrown) || thrown.code !== 'InteractionUnavailable') throw thrown
     await pauseCall(running, question)
     haltIfHeadless(call, question.kind)
-    throw thrown
+    throw canWait(running, question) ? cannotContinue(call, thrown) : thrown
   } finally {
     resumeTime()
   }
@@ -45,16 +45,27 @@ function askerOf(call: ValidatedCall, source: string): string {
   return callers.length === 0 ? source : `${[...callers, call.tool].map(({ name }) => name).join(' → ')} (${source})`
 }
 
-/** Does nothing if the session does not pause calls. A call made by a tool cannot pause: its caller would be gone. */
+type Waiting = InteractionRequest & { readonly prompt: string }
+
+/** Not if the session does not pause calls. A call made by a tool cannot pause: its caller would be gone. */
+const canWait = ({ call }: RunningCall, question: InteractionRequest): question is Waiting =>
+  call.session.paused !== undefined && call.parent === undefined && PAUSABLE.has(question.kind) && 'prompt' in question
+
+/** Does nothing if the call cannot wait, or would do something twice when it continues. */
 async function pauseCall(running: RunningCall, question: InteractionRequest): Promise<void> {
+  if (!canWait(running, question) || !running.mayRunAgain) return
   const { call } = running
-  const { paused } = call.session
-  if (!paused || call.parent || !PAUSABLE.has(question.kind) || !('prompt' in question)) return
   const memory = memoryOf(call.session, call.tool.extension.descriptor)
-  const id = await paused.keep(call, question, [...approvalsIn(call), ...running.questions.asked], memory)
+  const id = await call.session.paused!.keep(call, question, [...approvalsIn(call), ...running.questions.asked], memory)
   const message = `The tool "${call.tool.name}" waits for an answer: ${question.prompt}`
   const reason =
     new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })
   running.end(reason)
   throw reason
 }
+
+const cannotContinue = ({ tool }: ValidatedCall, cause: BulkheadError): BulkheadError => new BulkheadError(
+  'InteractionUnavailable',
+  `No one answered the question of "${tool.name}", and its call cannot wait: it would repeat what it has begun. `
+    + 'Let the tool ask before it acts, or act in `runtime.step`.', { cause },
+)

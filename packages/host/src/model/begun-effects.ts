@@ -17,6 +17,8 @@ export class BegunEffects {
   /** In words, for people. */
   #words: Set<string> | undefined
   #hasBegunOutside = false
+  /** The same without the start of a tool, which may ask before it acts. */
+  #hasActedOutside = false
   #steps: Set<string> | undefined
 
   noteIn(notes: EffectNotes): void {
@@ -30,7 +32,16 @@ export class BegunEffects {
 
   /** Whether something began outside of the steps whose result is kept. */
   hasBegun(isKept: (step: string) => boolean): boolean {
-    return this.#hasBegunOutside || this.#steps?.values().some((step) => !isKept(step)) === true
+    return this.#hasBegunOutside || this.#hasBegunIn(isKept)
+  }
+
+  /** The same, apart from starts of the tool. */
+  hasActed(isKept: (step: string) => boolean): boolean {
+    return this.#hasActedOutside || this.#hasBegunIn(isKept)
+  }
+
+  #hasBegunIn(isKept: (step: string) => boolean): boolean {
+    return this.#steps?.values().some((step) => !isKept(step)) === true
   }
 
   /** Whether something outside of steps is noted for the attempt. */
@@ -46,9 +57,12 @@ export class BegunEffects {
     this.#hasBegunOutside = true
   }
 
-  /** Contract: the effect waits for the promise, and must not begin if this throws or rejects. */
-  begin(attempt: number, what: string, step: string | undefined): Promise<void> | undefined {
+  /**
+   * `isStart`: of the tool. Contract: the effect waits for the promise, and must not begin if this throws or rejects.
+   */
+  begin(attempt: number, what: string, step: string | undefined, isStart = false): Promise<void> | undefined {
     this.#remember(what)
+    if (step === undefined && !isStart) this.#hasActedOutside = true
     const key = keyOf(attempt, step)
     const noted = this.#noted ??= new Map()
     if (noted.has(key)) return noted.get(key)

@@ -100,6 +100,29 @@ test('a call that paused continues after the steps that it had done, in another 
   expect((await store.list('outcome')).filter(({ key }) => key.endsWith('/steps'))).toHaveLength(1)
 })
 
+test.each<[string, 'once' | 'idempotent', string | undefined, string]>([
+  ['outside of steps', 'once', undefined, 'InteractionUnavailable'],
+  ['in a step that is kept', 'once', 'one', 'ClarificationNeeded'],
+  ['that may be repeated', 'idempotent', undefined, 'ClarificationNeeded'],
+])('a call that began something %s does not wait if it would repeat that', async (_, effects, inStep, expected) => {
+  const world = createWorld({ store: new MemoryStore(), extensions: [{ tools: { echo: {
+    requires: { fs: { write: ['{workspace}'] }, capabilities: ['interact'] }, effects,
+    execute: async (__, { services, callId, signal }: TwinRuntime) => {
+      const call = world.compartment().calls.at(-1)!
+      const act = async () => {
+        await call.beginEffect!('writes a.ts')
+        return null
+      }
+      await (inStep === undefined ? act() : step(call.steps!, inStep, act))
+      await services.interact!(callId, { kind: 'Ask', prompt: 'Why?' }, signal)
+    },
+  } } }] })
+  const session = await world.host.openSession({ mode: 'yolo', pause: true })
+  const outcome = await session.call({ id: 'a', name: 'echo', arguments: {} })
+  expect(verdictOf(outcome)).toBe(expected)
+  expect(await world.host.pausedCalls()).toHaveLength(expected === 'ClarificationNeeded' ? 1 : 0)
+})
+
 test('a later attempt of a call does not repeat a step', async () => {
   const ran: string[] = []
   const clock = new ManualClock()
