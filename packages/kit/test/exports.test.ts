@@ -44,6 +44,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
   'this-machine': ['thisMachine'],
+  'times': ['TIME_FORMS', 'durationInWords', 'localTime', 'localZone', 'readTime'],
   'thread-image': ['HOOKS_FIRST', 'ThreadImage', 'compileCacheEnvironment', 'images'],
   'text': [
     'LEFT_OUT', 'MIN_SECRET_CHARS', 'closeNames', 'decoded', 'givesAdvice', 'headAndTail', 'isSecretName', 'meantNames',
