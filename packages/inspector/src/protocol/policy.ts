@@ -66,7 +66,8 @@ export interface ApprovalItem {
   readonly grantedBy: string
   readonly expiresAt?: number
   readonly uses: number
-  readonly status: 'standing' | 'expired' | 'revoked'
+  /** used: it has allowed as many calls as it may. */
+  readonly status: 'standing' | 'expired' | 'revoked' | 'used'
 }
 
 /** `POST api/policy/try`. Asks no person and runs nothing. */

@@ -73,8 +73,10 @@ export interface WaitingAnswer {
   readonly lasts: 'call' | 'session' | 'always'
   /** It can be limited: to a time of day, or to a number of calls. */
   readonly limits: readonly ('until' | 'times')[]
-  /** What "always" saves, exactly. It may be edited before. */
+  /** What it saves, exactly. */
   readonly rule?: RuleDraft
+  /** Patterns that `rule` may have instead: each covers this call and no more than this answer does. The least first. */
+  readonly narrower?: readonly string[]
 }
 
 export interface RuleDraft {
@@ -108,9 +110,9 @@ export type Decision =
     readonly answer: string
     readonly until?: number
     readonly times?: number
-    /** Instead of the one that was offered. */
+    /** Instead of the one that was offered, with a pattern of `narrower`. */
     readonly rule?: Omit<RuleDraft, 'file'>
-    /** Instead of those of the call. */
+    /** Instead of those of the call, for an answer that lasts for one call. They are checked and judged again. */
     readonly arguments?: JsonObject
     readonly passkey?: JsonObject
   })

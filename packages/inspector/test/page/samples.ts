@@ -21,10 +21,13 @@ export const approval = (id: string, more: Partial<WaitingApproval> = {}): Waiti
   notRecorded: 'it changes a server',
   answers: [
     { id: 'once', words: 'this call', lasts: 'call', limits: [] },
-    { id: 'session', words: 'git push origin main for this task', lasts: 'session', limits: ['until', 'times'] },
+    { id: 'session', words: 'git push origin main for this task', lasts: 'session', limits: ['until', 'times'],
+      rule: { permission: 'bash', pattern: 'git push origin main *', action: 'allow' },
+    },
     {
       id: 'always', words: 'always', lasts: 'always', limits: [],
       rule: { permission: 'bash', pattern: 'git push origin main *', action: 'allow', file: '~/.bulkhead/config.json' },
+      narrower: ['git push origin main'],
     },
   ],
   ...more,

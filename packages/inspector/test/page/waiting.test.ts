@@ -46,7 +46,7 @@ describe('what waits', needs('Chromium'), () => {
     expect(errors).toEqual([])
   })
 
-  it('can be allowed for a task, until a time, so often, or by a rule that is shown and can be edited', async () => {
+  it('can be allowed for a task, until a time, so often, or by a rule that is shown and can be narrowed', async () => {
     const { server, page } = await opened({ timezoneId: 'Europe/Berlin' })
     const decisions = () => server.taken.map(({ decision }) => decision)
     server.ask(approval('a1'))
@@ -65,8 +65,9 @@ describe('what waits', needs('Chromium'), () => {
     server.ask(approval('a3'))
     await button(page, 'Allow always…').click()
     await page.getByText('~/.bulkhead/config.json').waitFor()
-    await page.getByLabel('pattern').fill('git push origin main')
-    await button(page, 'Save the rule and allow').click()
+    await page.getByText('allow bash git push origin main *').waitFor()
+    await page.getByLabel('What it covers').selectOption('git push origin main')
+    await button(page, 'Save it and allow').click()
     await expect.poll(() => decisions()[2]).toMatchObject({
       answer: 'always', rule: { permission: 'bash', pattern: 'git push origin main', action: 'allow' },
     })

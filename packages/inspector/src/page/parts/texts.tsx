@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import type { RuleDraft } from '../../protocol.ts'
 import { shown, shownLines } from '../model/words.ts'
 
 /** A text of several lines, as it is. */
@@ -65,4 +66,10 @@ export const Empty = ({ title, children }: { title: string; children?: Component
     <h2>{title}</h2>
     {children}
   </div>
+)
+
+export const RuleText = ({ rule: { action, permission, pattern } }: { rule: RuleDraft }) => (
+  <span class="rule-text">
+    <span class={`action ${action}`}>{action}</span> {shown(permission)} <span class="quiet">{shown(pattern)}</span>
+  </span>
 )

@@ -46,7 +46,7 @@ export function App() {
     <>
       <Top />
       <Notice />
-      <main class={view === 'calls' ? 'filled' : ''} id="main" tabIndex={-1} aria-label={NAMES[view]}>
+      <main class={view === 'calls' ? 'filled' : ''} id="main" tabIndex={0} aria-label={NAMES[view]}>
         <h1 class="for-readers">{NAMES[view]}</h1>
         {about.value === undefined ? <Empty title="Connecting…" /> : <Page key={view} view={view} />}
       </main>
@@ -113,9 +113,9 @@ function LinkState() {
     <>
       <span
         class="workspace ellipsis"
-        title={`Bulkhead ${version}, ${scope === 'store' ? 'every host on the store' : 'one host'}`}
+        title={`${shown(workspace)}, Bulkhead ${version}, ${scope === 'store' ? 'every host on the store' : 'one host'}`}
       >
-        {shown(workspace)}
+        {shown(workspace.split(/[\\/]/).findLast((part) => part !== '') ?? workspace)}
       </span>
       {!decide && (
         <span class="badge" title="Started without --decide: this page answers nothing and switches nothing.">

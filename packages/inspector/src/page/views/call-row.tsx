@@ -1,5 +1,6 @@
 import type { CallItem } from '../../protocol.ts'
 import { now } from '../model/clock.ts'
+import { waiting } from '../model/waiting.ts'
 import { clock, duration, shown } from '../model/words.ts'
 import { StateMark } from '../parts/marks.tsx'
 
@@ -30,12 +31,18 @@ export function CallRow({ call, at, count, isSelected, style, onOpen }: Row) {
       <span class="tool ellipsis">{shown(tool)}</span>
       <span class="subject ellipsis">
         {code !== undefined && <span class="code-name">{shown(code)} </span>}
-        {shown(subject)}
+        {shown(subject || askedAbout(call))}
       </span>
       <Bar call={call} />
       <Took call={call} />
     </div>
   )
+}
+
+/** Before it is decided, only the question says what a call is about. */
+const askedAbout = ({ session, call }: CallItem): string => {
+  const item = waiting.value?.items.find((one) => one.session === session && one.call === call)
+  return item?.kind === 'approval' ? (item.command ?? item.touches[0] ?? '') : ''
 }
 
 /** How long it took on a scale of powers: 1 ms is a tenth of what a minute is. The part of it that people took is marked. */

@@ -39,10 +39,8 @@ export function CallsPage() {
         <div class="list-side">
           <Timeline selected={id} />
           <div class="list-foot">
-            <span>
-              {plural(callCount.value, 'call')}
-              {reach.value && `, ${shown(reach.value)}`}
-            </span>
+            <span>{plural(callCount.value, 'call')}</span>
+            <span>{shown(reach.value)}</span>
             <span class="push">
               <CaptureSwitch />
             </span>

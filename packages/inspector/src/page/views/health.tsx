@@ -157,46 +157,58 @@ const Hosts = ({ of }: { of: readonly HostHealth[] }) => (
   </section>
 )
 
+/** What no call has needed yet is one line. */
 function Processes({ of }: { of: readonly ProcessHealth[] }) {
+  const started = of.filter(
+    ({ state, fault, restarts }) => state !== 'validated' || fault !== undefined || restarts > 0,
+  )
+  const resting = of.length - started.length
   if (of.length === 0) return null
   return (
     <section class="panel">
       <header>
         <h2>Compartments</h2>
+        {resting > 0 && <span class="quiet">{plural(resting, 'more extension')} that no call has needed yet</span>}
       </header>
-      <table class="folds">
-        <thead>
-          <tr>
-            <th>Extension</th>
-            <th>State</th>
-            <th>Walls</th>
-            <th class="number">Memory, CPU</th>
-          </tr>
-        </thead>
-        <tbody>
-          {of.map((one) => (
+      {started.length > 0 && (
+        <table class="folds">
+          <thead>
             <tr>
-              <td>
-                <b>{shown(one.extension)}</b>{' '}
-                <span class="quiet">
-                  {shown(one.version)} {one.layer}, {one.placement}
-                  {one.pid && ` ${one.pid}`}
-                </span>
-              </td>
-              <td>
-                <StateBadge state={one.state} fault={one.fault} /> {one.calls > 0 && plural(one.calls, 'call')}
-                {one.restarts > 0 && <span class="person"> {plural(one.restarts, 'restart')}</span>}
-                {one.fault && <div class="small bad">{shown(one.fault)}</div>}
-              </td>
-              <td class="small">{shown(one.walls.join(', ')) || '–'}</td>
-              <Use {...one} />
+              <th>Extension</th>
+              <th>State</th>
+              <th>Walls</th>
+              <th class="number">Memory, CPU</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {started.map((one) => (
+              <Process one={one} />
+            ))}
+          </tbody>
+        </table>
+      )}
     </section>
   )
 }
+
+const Process = ({ one }: { one: ProcessHealth }) => (
+  <tr>
+    <td>
+      <b>{shown(one.extension)}</b>{' '}
+      <span class="quiet">
+        {shown(one.version)} {one.layer}, {one.placement}
+        {one.pid && ` ${one.pid}`}
+      </span>
+    </td>
+    <td>
+      <StateBadge state={one.state} fault={one.fault} /> {one.calls > 0 && plural(one.calls, 'call')}
+      {one.restarts > 0 && <span class="person"> {plural(one.restarts, 'restart')}</span>}
+      {one.fault && <div class="small bad">{shown(one.fault)}</div>}
+    </td>
+    <td class="small">{shown(one.walls.join(', ')) || '–'}</td>
+    <Use {...one} />
+  </tr>
+)
 
 function Servers({ of }: { of: readonly ServerHealth[] }) {
   if (of.length === 0) return null

@@ -1,7 +1,7 @@
-import type { ApprovalItem, AskedOften, PolicyFinding, PolicyView, RuleDraft, RuleItem } from '../../protocol.ts'
+import type { ApprovalItem, AskedOften, PolicyFinding, PolicyView, RuleItem } from '../../protocol.ts'
 import { clock, duration, plural, shown, when } from '../model/words.ts'
 import { useLoaded } from '../parts/hooks.ts'
-import { Empty, Lines } from '../parts/texts.tsx'
+import { Empty, Lines, RuleText } from '../parts/texts.tsx'
 import { Figure } from './tools.tsx'
 import { TryCallForm } from './try-call.tsx'
 
@@ -24,7 +24,7 @@ export function PolicyPage() {
           words="questions per 100 calls"
         />
         <Figure
-          value={`${waitedMinutes.toLocaleString('en', { maximumFractionDigits: 1 })} min`}
+          value={duration(waitedMinutes * 60_000)}
           words="agents waited for people"
         />
         <Figure
@@ -41,12 +41,6 @@ export function PolicyPage() {
     </div>
   )
 }
-
-export const RuleText = ({ rule: { action, permission, pattern } }: { rule: RuleDraft }) => (
-  <span class="rule-text">
-    <span class={`action ${action}`}>{action}</span> {shown(permission)} <span class="quiet">{shown(pattern)}</span>
-  </span>
-)
 
 const Questions = ({ of }: { of: readonly AskedOften[] }) => (
   <section class="panel">

@@ -3,7 +3,7 @@ import type { WaitingItem } from '../../protocol.ts'
 import { now } from '../model/clock.ts'
 import { addressOf } from '../model/route.ts'
 import { decided, inFront, putOff, waiting } from '../model/waiting.ts'
-import { age, clock, plural, shown } from '../model/words.ts'
+import { age, clock, plural, shortId, shown } from '../model/words.ts'
 import { Empty } from '../parts/texts.tsx'
 import { ApprovalBody } from './approval.tsx'
 import { Later } from './answers.tsx'
@@ -122,7 +122,7 @@ function Chain({ item }: { item: WaitingItem }) {
   const facts = [
     item.agent && `agent ${item.agent}`,
     item.principal && `for ${item.principal}`,
-    item.session && `session ${item.session}`,
+    item.session && `session ${shortId(item.session)}`,
     item.paused && 'paused: goes on when the session resumes',
   ].filter((one): one is string => typeof one === 'string')
   return (
