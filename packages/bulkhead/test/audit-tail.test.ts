@@ -84,6 +84,12 @@ describe('--store', () => {
     expect(await out(...args, '--store', other)).toContain(expected)
   })
 
+  it.each([['ps'], ['freeze'], ['thaw'], ['undo'], ['audit', 'tail']])('is not made by %s', async (...args) => {
+    const typo = join(folder, 'typo.db')
+    expect(await out(...args, '--store', typo)).toMatch(/^1 StoreUnavailable There is no .* at .*typo\.db/)
+    expect(existsSync(typo)).toBe(false)
+  })
+
   it('contradicts --no-store', async () => {
     expect((await call('read', { path: 'a.txt' }, '--no-store', '--store', 'x.db')).stderr)
       .toContain('cannot be used together')

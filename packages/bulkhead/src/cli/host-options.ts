@@ -215,9 +215,9 @@ export async function withStore<Value>(
   return using(chosen, use)
 }
 
-/** As `withStore`, and makes the store where there is none. */
+/** As `withStore`, and makes the store of the home where there is none. A named one must be there. */
 export const withNewStore = async <Value>(place: StorePlace, use: (store: Store) => Promise<Value>): Promise<Value> =>
-  using(await storeHere(place), use)
+  place.store === undefined ? using(await storeHere(place), use) : withStore(place, 'store', use)
 
 async function using<Value>(chosen: StoreChoice, use: (store: Store) => Promise<Value>): Promise<Value> {
   const store = await openChosen(chosen)

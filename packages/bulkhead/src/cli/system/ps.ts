@@ -23,7 +23,7 @@ left calls, which the next host settles.`,
   ],
   async run({ values: { json, ...place } }) {
     const chosen = await storeHere(place)
-    const isThere = chosen.kind === 'postgres' || existsSync(chosen.file)
+    const isThere = chosen.kind === 'postgres' || place.store !== undefined || existsSync(chosen.file)
     const found = isThere ? await withStore(place, 'store', look) : NOTHING
     const differing = differingFolders(found.hosts)
     if (json) printJson({ frozen: found.freeze ?? null, hosts: found.hosts, differing })
