@@ -58,8 +58,6 @@ export interface HostOptions extends Place {
   readonly drainMs?: number
   /** Whether extensions with eager activation start with the host. Default: true. */
   readonly startsEager?: boolean
-  /** For how many days a session can be resumed after its last change, if the store outlives the host. Default: 7. */
-  readonly sessionDays?: number
 }
 
 export const HOST_FORM: OptionForms<HostOptions> = {
@@ -70,7 +68,7 @@ export const HOST_FORM: OptionForms<HostOptions> = {
   realPath: forms.method, readStart: forms.method, ignored: forms.method, countFiles: forms.method,
   findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
   hooks: forms.either(HOOKS_FORM, forms.list(HOOKS_FORM)), drainMs: forms.from(0), startsEager: forms.flag,
-  agents: forms.list(forms.object), roles: forms.method, agentsRequire: forms.oneOf('narrows', 'adds'), sessionDays: forms.above(0),
+  agents: forms.list(forms.object), roles: forms.method, agentsRequire: forms.oneOf('narrows', 'adds'),
 }
 
 export interface Host {

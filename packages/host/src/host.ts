@@ -71,7 +71,7 @@ class ToolHost implements Host {
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat, desk,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
-      agents: readAgents(agents), roles, agentsRequire, sessionDays: options.sessionDays, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
+      agents: readAgents(agents), roles, agentsRequire, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report

@@ -64,8 +64,6 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly agents?: readonly AgentInput[]
   /** Hooks of every session, before those of the session itself. */
   readonly hooks?: Hooks | readonly Hooks[]
-  /** For how many days a session can be resumed after its last change, if the store outlives the host. Default: 7. */
-  readonly sessionDays?: number
 }
 
 /** A host with its layers, servers and bundled tools. */
@@ -113,7 +111,7 @@ export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   watch: forms.either(forms.flag, forms.method), config: forms.object,
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
   discover: forms.oneOf('first-session', 'when-asked'), agents: forms.list(forms.object),
-  hooks: forms.either(forms.object, forms.list(forms.object)), sessionDays: forms.above(0),
+  hooks: forms.either(forms.object, forms.list(forms.object)),
 }
 
 const SWITCHED = { trust: HOST_OPTIONS.trust }
@@ -197,7 +195,6 @@ export async function assembleHost(
     ...(options.interactor ? { interactor: options.interactor } : {}),
     ...(options.agents ? { agents: options.agents } : {}),
     ...(options.hooks ? { hooks: options.hooks } : {}),
-    ...(options.sessionDays === undefined ? {} : { sessionDays: options.sessionDays }),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
     ...(agentsRequire && { agentsRequire }),
   })
@@ -237,7 +234,7 @@ export async function assembleHost(
       if (options.discover !== 'when-asked') await places.servers.discover()
       return host.openSession(await inCanonicalFolder(session))
     },
-    ...(store.forgets ? {} : { replicas: replicaRecords(store, owner) }),
+    ...(store.forgets ? {} : { replicas: replicaRecords(store, owner, first.report.config.merged) }),
     mcp: mcpBook(() => places.servers),
     async switchWorkspace(folder, chosen = {}) {
       requireOptions('switchWorkspace', chosen, SWITCHED)

@@ -62,12 +62,16 @@ export class ReplicaProcess implements Replica {
   readonly #open = new Map<number, PromiseWithResolvers<Word>>()
   readonly #ended = Promise.withResolvers<void>()
   #count = 0
+  #hasEnded = false
 
-  private constructor(folder: string, config: object) {
-    const args = [HOST, folder, CACHE, JSON.stringify(config)]
+  private constructor(folder: string, config: object, program: string) {
+    const args = [program, folder, CACHE, JSON.stringify(config)]
     this.#child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     this.#open.set(0, Promise.withResolvers())
+    // What is written to a process that was killed is lost.
+    this.#child.stdin.on('error', () => undefined)
     this.#child.once('close', () => {
+      this.#hasEnded = true
       for (const { resolve } of this.#open.values()) resolve({ id: 0, error: 'ended' })
       this.#ended.resolve()
     })
@@ -78,13 +82,15 @@ export class ReplicaProcess implements Replica {
     })
   }
 
-  static async start(folder: string, config: object): Promise<ReplicaProcess> {
-    const replica = new ReplicaProcess(folder, config)
+  /** `program`: another one than the host on the store of the folder. */
+  static async start(folder: string, config: object, program = HOST): Promise<ReplicaProcess> {
+    const replica = new ReplicaProcess(folder, config, program)
     await replica.#open.get(0)!.promise
     return replica
   }
 
   async ask(method: string, ...args: readonly unknown[]): Promise<Parsed> {
+    if (this.#hasEnded) throw new Error('ended')
     const id = ++this.#count
     const word = Promise.withResolvers<Word>()
     this.#open.set(id, word)
@@ -92,6 +98,11 @@ export class ReplicaProcess implements Replica {
     const { result, error } = await word.promise
     if (error !== undefined) throw new Error(error)
     return result
+  }
+
+  /** Stops it where it stands, or lets it go on. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal)
   }
 
   async end(): Promise<void> {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 const wholeNumber = z.int().positive().max(1_000_000_000)
+const days = (what: string) => wholeNumber.max(36_500).exactOptional().describe(`For how many days ${what}`)
 /** A password in it would be in backups, diagnostics and the list of settings. */
 const STORE_URL = /^postgres(?:ql)?:\/\/(?![^/?#]*:[^/?#]*@)(?![^#]*[?&]password=)[^\s]*$/i
 
@@ -12,9 +13,15 @@ export const storeSettings = z.strictObject({
       + '?passwordfile=/run/secrets/store. Default: a file in the home.',
     ),
   retention: z.strictObject({
-    changesDays: wholeNumber.max(36_500).exactOptional()
-      .describe('For how many days the content that calls replaced is kept for undo. Default: 30.'),
-    changesMiB: wholeNumber.max(1_048_576).exactOptional().describe('How much of it is kept, in MiB. Default: 256.'),
-    changes: wholeNumber.exactOptional().describe('How many changes are listed. Default: 100000.'),
-  }).exactOptional().describe('What a store in PostgreSQL keeps, and for how long.'),
+    changesDays: days('the content that calls replaced is kept in PostgreSQL for undo. Default: 30.'),
+    changesMiB: wholeNumber.max(1_048_576).exactOptional().describe('How much of it is kept there, in MiB. Default: 256.'),
+    changes: wholeNumber.exactOptional().describe('How many changes are listed there. Default: 100000.'),
+    sessionDays: days('a session can be continued after its last change. Default: 7.'),
+    outcomeHours: wholeNumber.max(876_000).exactOptional()
+      .describe('For how many hours the outcome of an idempotency key is kept, and that a question was answered. Default: 24.'),
+    pausedDays: days('a call waits for an answer. Default: 90.'),
+    approvalDays: days('an approval is listed after its end. Default: 90.'),
+    clientDays: days('a client of `bulkhead mcp` can continue in another replica. Default: 30.'),
+    auditDays: days('the audit is kept. Older records are removed without an archive. Default: until it is archived.'),
+  }).exactOptional().describe('What a store keeps, and for how long.'),
 })

@@ -27,15 +27,20 @@ export function stepsOf(call: ValidatedCall, { outcomes, clock }: HostContext): 
   return new KeptSteps({ place: '', digest: '', store: undefined, now: () => clock.now() })
 }
 
+/** Refusals for now: what has run before them keeps its outcome. */
+const FOR_NOW: ReadonlySet<string> = new Set(['budget', 'freeze'])
+
 /**
- * Claims the key of a call that is not denied, before a person is asked: of several calls with one key, one runs.
- * Rejects with Replay if it has run. undefined if there is nothing to claim.
+ * Claims the key of a call, before a person is asked: of several calls with one key, one runs. Rejects with Replay if it
+ * has run, also if the budget is spent or the hosts are frozen since. undefined if there is nothing to claim: a policy
+ * that denies the call denies its outcome, too.
  */
 export function claimKey(
   { call, decision }: DecidedCall, run: CallRun<StageRecord>, { outcomes }: HostContext,
 ): Promise<void> | undefined {
   const { keyed } = run
-  if (keyed === undefined || outcomes === undefined || decision.verdict.action === 'deny') return undefined
+  const { action, stage } = decision.verdict
+  if (keyed === undefined || outcomes === undefined || (action === 'deny' && !FOR_NOW.has(stage))) return undefined
   return outcomes.claim(keyed, call.scope.resumption !== undefined).then((recorded) => {
     if (recorded !== undefined) throw new Replay(recorded)
     run.claimed = true
@@ -48,7 +53,8 @@ const mayGoOn = (outcome: Outcome, isFree: boolean): boolean =>
 
 /**
  * Stores the outcome of the call that claimed the key. Resolves with whether the journal may forget the call: if it
- * could not be stored, the next host says that it is unknown. Never rejects.
+ * could not be stored, it stays there until it is. If the host ends before, the next one says that it is unknown. Never
+ * rejects.
  */
 export async function recordOutcome(
   run: CallRun<StageRecord>, outcome: Outcome, { outcomes, events }: HostContext,
@@ -57,10 +63,16 @@ export async function recordOutcome(
   const hasBegun = effects.hasBegun((step) => steps?.isKept(step) === true)
   try {
     if (run.claimed && keyed) await outcomes!.end(keyed, outcome, hasBegun)
-    if (steps && !mayGoOn(outcome, run.claimed && !hasBegun)) await steps.forget()
-    return true
   } catch (thrown) {
     events.suppressed('recording an outcome', thrown)
+    outcomes!.endLater(keyed!, outcome, hasBegun, () => run.forget())
     return false
   }
+  try {
+    if (steps && !mayGoOn(outcome, run.claimed && !hasBegun)) await steps.forget()
+  } catch (thrown) {
+    // They go with their time.
+    events.suppressed('recording an outcome', thrown)
+  }
+  return true
 }

@@ -168,6 +168,11 @@ export class CallRun<Call> {
   end(isRecorded = true): void {
     this.#lease?.()
     this.#admission?.leave()
-    if (isRecorded) this.#journal?.close()
+    if (isRecorded) this.forget()
+  }
+
+  /** Its outcome is recorded. */
+  forget(): void {
+    this.#journal?.close()
   }
 }

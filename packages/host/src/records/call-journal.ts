@@ -53,6 +53,8 @@ export class CallJournal {
   /** Whether the files of the store were seen in this tick. */
   #areFilesThere = false
   readonly #closed: InterruptedCall[] = []
+  /** Calls are closed one host after the other, so that none is closed twice. */
+  #turn: Promise<unknown> = Promise.resolve()
   #recovering: Promise<readonly InterruptedCall[]> | undefined
 
   constructor(sources: JournalSources) {
@@ -114,7 +116,7 @@ export class CallJournal {
 
   async #close(): Promise<readonly InterruptedCall[]> {
     try {
-      this.#closed.push(...await new InterruptedCalls(this.#sources).close())
+      this.#closed.push(...await this.#inTurn((calls) => calls.close()))
     } catch (thrown) {
       this.#recovering = undefined
       this.#sources.events.suppressed('closing interrupted calls', thrown)
@@ -126,10 +128,17 @@ export class CallJournal {
    * Settles the calls of one host that has ended. Resolves with whether none is left: otherwise another host does it
    * now.
    */
-  async settleCallsOf(owner: string): Promise<boolean> {
-    const calls = new InterruptedCalls(this.#sources)
-    await calls.close(owner)
-    return calls.isSettled(owner)
+  settleCallsOf(owner: string): Promise<boolean> {
+    return this.#inTurn(async (calls) => {
+      this.#closed.push(...await calls.close(owner))
+      return calls.isSettled(owner)
+    })
+  }
+
+  #inTurn<Value>(close: (calls: InterruptedCalls) => Promise<Value>): Promise<Value> {
+    const closing = this.#turn.then(() => close(new InterruptedCalls(this.#sources)))
+    this.#turn = closing.catch(() => undefined)
+    return closing
   }
 
   /** Resolves when all writes are done and only open calls are left in the journal. */

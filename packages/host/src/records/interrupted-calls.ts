@@ -118,18 +118,27 @@ const PAGE = 1_000
 
 /**
  * The calls that have an end in the audit: their host ended after it wrote the end and before it removed the call from
- * the journal. Reads the audit backwards to the start of the first of them. Rejects with StoreUnavailable.
+ * the journal. It may have had an audit of its own. Reads each audit backwards to the start of the first of them. Rejects
+ * with StoreUnavailable.
  */
 async function endedIn<Call extends NamedCall>(store: Store, calls: readonly Call[]): Promise<ReadonlySet<Call>> {
   const open = byName(calls)
   const since = calls.reduce((earliest, { startedAt }) => Math.min(earliest, startedAt), Infinity)
   const ended = new Set<Call>()
   if (open.size === 0) return ended
-  const { first, last } = await store.auditSpan()
+  for (const audit of await store.chains?.() ?? [store]) await findEnds(audit, open, since, ended)
+  return ended
+}
+
+/** Moves calls from `open` to `ended`. */
+async function findEnds<Call extends NamedCall>(
+  audit: Pick<Store, 'records' | 'auditSpan'>, open: Map<string, Call>, since: number, ended: Set<Call>,
+): Promise<void> {
+  const { first, last } = await audit.auditSpan()
   for (let to = last; to > 0 && to >= first && open.size > 0;) {
     const from = Math.max(first, to - PAGE + 1)
     let latest = -Infinity
-    for (const { record } of (await store.records(from, to - from + 1)).toReversed()) {
+    for (const { record } of (await audit.records(from, to - from + 1)).toReversed()) {
       const { type, sessionId, callId, at } = isJsonObject(record) ? record : {}
       const time = Date.parse(String(at))
       if (time > latest) latest = time
@@ -144,7 +153,6 @@ async function endedIn<Call extends NamedCall>(store: Store, calls: readonly Cal
     if (latest < since) break
     to = from - 1
   }
-  return ended
 }
 
 /** Two open calls with one name cannot be distinguished, so neither counts as ended. */

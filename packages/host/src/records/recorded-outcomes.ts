@@ -21,21 +21,26 @@ interface OutcomeRecord {
   /** The host that runs the call. */
   readonly by?: string
   readonly outcome?: Outcome
+  /** The host that ran the call, if another one settled it as unknown. */
+  readonly of?: string
 }
 
 export interface OutcomeSources {
   readonly store: Store
   readonly workspace: string
   readonly owner: Claimant
+  /** How long an outcome is kept. */
+  readonly keptMs: number
   readonly now: () => number
   readonly redaction: () => Redaction
   /** Settles the calls of hosts that have ended since. Resolves with whether none of that host is left. */
   readonly settleCallsOf: (owner: string) => Promise<boolean>
 }
 
-const KEPT_MS = 24 * 60 * 60 * 1000
 const MAX_BYTES = 1024 ** 2
 const PURGE_MS = 60 * 60 * 1000
+/** How long after a failure an outcome is stored again. */
+const STORE_AGAIN_MS = 1_000
 
 /**
  * Outcomes of calls with an idempotency key. A key is claimed before its call runs, so that of several calls with one
@@ -93,23 +98,35 @@ export class RecordedOutcomes {
     const { store, owner, now, redaction } = this.#sources
     const isPaused = outcome.type === 'error' && outcome.error.code === 'ClarificationNeeded'
     if (outcome.type === 'error' && !hasBegun && !isPaused) {
-      await store.update('outcome', place, (stored) => free(stored, owner.id))
+      await store.update('outcome', place, (stored) => owner.isOwn(readRecord(stored)?.by) ? undefined : stored)
       return
     }
     const redacted = redaction().value(outcome as unknown as Json) as unknown as Outcome
     const record = { digest, at: now(), outcome: kept(redacted) }
-    await store.update('outcome', place, (stored) =>
-      readRecord(stored)?.by === owner.id ? record as unknown as JsonObject : stored)
+    await store.update('outcome', place, (stored) => {
+      // Others may have settled the call, because they took this host for gone. It knows better, unless one runs it again.
+      const { by, of } = readRecord(stored) ?? {}
+      return stored === undefined || owner.isOwn(by ?? of) ? record as unknown as JsonObject : stored
+    })
+  }
+
+  /** The same, again and again as long as the process lives. `stored` is called then. */
+  endLater(call: KeyedCall, outcome: Outcome, hasBegun: boolean, stored: () => void): void {
+    setTimeout(() => {
+      this.end(call, outcome, hasBegun).then(stored, (thrown: unknown) => {
+        if (!isClosed(thrown)) this.endLater(call, outcome, hasBegun, stored)
+      })
+    }, STORE_AGAIN_MS).unref()
   }
 
   /** Claims the key unless there is a record that stands. Resolves with that record. */
   async #take({ place, digest }: KeyedCall, continues: boolean): Promise<OutcomeRecord | undefined> {
-    const { store, owner, now } = this.#sources
+    const { store, owner, now, keptMs } = this.#sources
     const at = now()
     let standing: OutcomeRecord | undefined
     await store.update('outcome', place, (stored) => {
       const record = readRecord(stored)
-      const isOver = record === undefined || (record.by === undefined && at - record.at > KEPT_MS)
+      const isOver = record === undefined || (record.by === undefined && at - record.at > keptMs)
       const goesOn = continues && record?.digest === digest && record.outcome?.type === 'error'
         && record.outcome.error.code === 'ClarificationNeeded'
       standing = isOver || goesOn ? undefined : record
@@ -126,7 +143,7 @@ export class RecordedOutcomes {
    * Of calls that wait for a person, the steps are kept as long as they wait. Never rejects: what fails is done later.
    */
   async #purge(): Promise<void> {
-    const { store, now } = this.#sources
+    const { store, now, keptMs } = this.#sources
     const at = now()
     if (at - this.#purgedAt < PURGE_MS) return
     this.#purgedAt = at
@@ -138,7 +155,7 @@ export class RecordedOutcomes {
       }))
       for (const { key, value } of await store.list('outcome', this.#prefix)) {
         const { at: madeAt, by } = isJsonObject(value) ? value : {} as JsonObject
-        const isOld = at - (typeof madeAt === 'number' ? madeAt : 0) > KEPT_MS
+        const isOld = at - (typeof madeAt === 'number' ? madeAt : 0) > keptMs
         if (by === undefined && isOld && !waiting.has(key)) await store.remove('outcome', key)
       }
     } catch {
@@ -152,13 +169,16 @@ export async function settleKey(store: Store, place: string, by: string, unknown
   await store.update('outcome', place, (stored) => {
     if (unknown === undefined) return free(stored, by)
     const { by: runner, ...record } = readRecord(stored) ?? {}
-    return runner === by ? { ...record, outcome: unknown } as unknown as JsonObject : stored
+    return runner === by ? { ...record, outcome: unknown, of: by } as unknown as JsonObject : stored
   })
 }
 
 /** Without the claim of that host. undefined removes the record. */
 const free = (stored: Json | undefined, by: string): Json | undefined =>
   readRecord(stored)?.by === by ? undefined : stored
+
+const isClosed = (thrown: unknown): boolean =>
+  BulkheadError.is(thrown) && isJsonObject(thrown.data) && thrown.data['reason'] === 'closed'
 
 /** undefined for one of an unknown form. */
 function readRecord(stored: Json | undefined): OutcomeRecord | undefined {

@@ -62,7 +62,8 @@ export class SessionRecords {
     const { owner, now } = this.#sources
     const record = { ...opened, ...progress, id, savedAt: now(), owner: owner.id } as unknown as JsonObject
     const stored = await this.#update(id, (before) => isOf(before, owner) ? record : before)
-    return ownerOf(stored) === owner.id
+    // It may have joined again under another id meanwhile.
+    return owner.isOwn(ownerOf(stored))
   }
 
   /** Adds ids of calls. `before`: how many there are already. */

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, CALL_LIMITS, type AuditEntry, type AuditGroup, type AuditSpan, type ChangeStore, type Clock, type Store,
+  BulkheadError, CALL_LIMITS, type AuditChain, type AuditEntry, type AuditGroup, type AuditSpan, type ChangeStore, type Clock, type Store,
   type StoreCollection, type StoredRecord, type Work,
 } from '@bulkhead/contract'
 import { within } from '@bulkhead/kit/deadlines'
@@ -20,6 +20,7 @@ export class StoreWithTimeout implements Store {
   readonly requireFiles?: () => void
   readonly appendAll?: (group: AuditGroup) => Promise<number>
   readonly archive?: (last: number, link: string, by: string) => Promise<number>
+  readonly chains?: () => Promise<readonly AuditChain[]>
   readonly work?: Work
   readonly changes?: ChangeStore
   readonly #store: Store
@@ -34,6 +35,7 @@ export class StoreWithTimeout implements Store {
     if (store.requireFiles) this.requireFiles = () => store.requireFiles!()
     if (store.appendAll) this.appendAll = (group) => this.#ask(() => store.appendAll!(group))
     if (store.archive) this.archive = (last, link, by) => this.#ask(() => store.archive!(last, link, by))
+    if (store.chains) this.chains = async () => (await this.#ask(() => store.chains!())).map((chain) => this.#chain(chain))
     if (work) {
       this.work = {
         // A seat has time limits of its own: a timer for each start would cost each call.
@@ -91,6 +93,15 @@ export class StoreWithTimeout implements Store {
 
   close(): Promise<void> {
     return this.#ask(() => this.#store.close())
+  }
+
+  #chain(chain: AuditChain): AuditChain {
+    return {
+      name: chain.name,
+      records: (from, limit) => this.#ask(() => chain.records(from, limit)),
+      auditSpan: () => this.#ask(() => chain.auditSpan()),
+      archive: (last, link, by) => this.#ask(() => chain.archive(last, link, by)),
+    }
   }
 
   /** A store that knows no hosts does not count changes of approvals. */

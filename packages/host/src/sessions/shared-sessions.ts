@@ -2,6 +2,7 @@ import { BulkheadError, type Clock, type Store } from '@bulkhead/contract'
 import type { ShareBudget } from '../model/budget.ts'
 import type { EventBus } from '../records/events.ts'
 import type { Claimant } from '../records/owner.ts'
+import { cutAudits, type Retention } from '../records/retention.ts'
 import { SessionRecords } from '../records/session-records.ts'
 import { purgeBudgets, SharedBudget, type SharedBudgetSources } from '../records/shared-budget.ts'
 import { KeptSession, type KeepRequest, type Resumed } from './kept-session.ts'
@@ -13,24 +14,25 @@ export interface SharedSessionSources {
   readonly owner: Claimant
   readonly clock: Clock
   readonly events: EventBus
-  /** For how many a session can be resumed after its last change. */
-  readonly days: number | undefined
+  readonly retention: Retention
 }
 
-const SESSION_DAYS = 7
-const DAY_MS = 24 * 60 * 60 * 1000
+/** How often old records of the audit are looked for. */
+const CUT_MS = 60 * 60 * 1000
 
 /** What the hosts of a workspace share about sessions: those that can be resumed, and budgets. */
 export class SharedSessions {
   readonly keep: (request: KeepRequest) => KeptSession
   readonly shareBudget: ShareBudget
+  readonly #sources: SharedSessionSources
   readonly #records: SessionRecords
+  #cutAt = -Infinity
   readonly #budgets: SharedBudgetSources
 
   constructor(sources: SharedSessionSources) {
-    const { store, workspace, owner, clock, events, days = SESSION_DAYS } = sources
-    const keptMs = days * DAY_MS
-    const records = this.#records = new SessionRecords({ store, workspace, owner, keptMs, now: () => clock.now() })
+    const { store, workspace, owner, clock, events, retention: { sessionMs } } = sources
+    this.#sources = sources
+    const records = this.#records = new SessionRecords({ store, workspace, owner, keptMs: sessionMs, now: () => clock.now() })
     this.#budgets = { store, workspace, owner, events, isKept: (id) => records.isKept(id) }
     this.keep = ({ options, ...request }) => new KeptSession({
       ...request, records, events,
@@ -50,9 +52,18 @@ export class SharedSessions {
     }
   }
 
-  /** Removes what no host can continue. Never rejects. */
-  purge(): Promise<void> {
-    return this.#records.purge(() => purgeBudgets(this.#budgets))
+  /** Removes what no host can continue, and what the audit has kept for long enough. Never rejects. */
+  async purge(): Promise<void> {
+    await Promise.all([this.#records.purge(() => purgeBudgets(this.#budgets)), this.#cutAudits()])
+  }
+
+  async #cutAudits(): Promise<void> {
+    const { store, clock, events, retention: { auditMs } } = this.#sources
+    const now = clock.now()
+    if (auditMs === undefined || now - this.#cutAt < CUT_MS) return
+    this.#cutAt = now
+    await cutAudits(store, now - auditMs, 'store.retention.auditDays')
+      .catch((thrown: unknown) => events.suppressed('retention of the audit', thrown))
   }
 }
 

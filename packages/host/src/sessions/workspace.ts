@@ -27,6 +27,7 @@ import type { CallJournal } from '../records/call-journal.ts'
 import type { EventBus } from '../records/events.ts'
 import type { HostSeat } from '../records/host-seat.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
+import { retentionOf } from '../records/retention.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import { Agents, ceilingDiagnostics, namingOf, readAgent } from './agents.ts'
 import type { RunningCall } from '../calls/running-call.ts'
@@ -67,7 +68,6 @@ export interface WorkspaceSources {
   readonly agents: readonly AgentDescriptor[]
   readonly roles: () => Iterable<string>
   readonly agentsRequire: AgentsRequire
-  readonly sessionDays: number | undefined
 }
 
 /**
@@ -113,10 +113,11 @@ export class Workspace {
     const turns = new Leases()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
+    const retention = retentionOf(report.config.merged)
     this.#shared = store.forgets ? undefined : new SharedSessions({
-      store, workspace, owner: seat, clock, events, days: sources.sessionDays,
+      store, workspace, owner: seat, clock, events, retention,
     })
-    this.projectApprovals = new ProjectApprovals({ store, work: seat, workspace, events, clock })
+    this.projectApprovals = new ProjectApprovals({ store, work: seat, workspace, events, clock, retention })
     const shared = { store, workspace, env, events, clock, sidecar, callTool: createNestedCaller(() => this.context) }
     const registry = new Registry({
       settings: new Settings(report.config),
@@ -134,9 +135,9 @@ export class Workspace {
       whyNotStarted: sandbox.whyNotStarted?.bind(sandbox),
       commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
       order: new TickOrder(), desk,
-      paused: new PausedCalls({ store, workspace, owner: seat, now: () => clock.now() }),
+      paused: new PausedCalls({ store, workspace, owner: seat, retention, now: () => clock.now() }),
       outcomes: store.forgets ? undefined : new RecordedOutcomes({
-        store, workspace, owner: seat, now: () => clock.now(), redaction: secretsOf(() => registry.candidates, env),
+        store, workspace, owner: seat, keptMs: retention.outcomeMs, now: () => clock.now(), redaction: secretsOf(() => registry.candidates, env),
         settleCallsOf: (by) => journal.settleCallsOf(by),
       }),
     }

@@ -102,6 +102,53 @@ test('a call that a person denies leaves its key free', async () => {
   expect(await call('k')).toMatchObject({ data: { runs: 1 } })
 })
 
+test('a call that has run keeps its outcome when the budget is spent or the hosts are frozen', async () => {
+  const { world, call, runs } = await counting({ store: new MemoryStore(), config: { budget: { calls: 1 } } })
+  await call('k')
+  expect([await call('k'), await call('other')].map(verdictOf)).toEqual(['output', 'BudgetExhausted'])
+  await world.host.freeze({ by: 'Ada' })
+  expect([await call('k'), await call('third')].map(verdictOf)).toEqual(['output', 'HostFrozen'])
+  await world.host.thaw()
+  expect([verdictOf(await call('third')), runs()]).toEqual(['BudgetExhausted', 1])
+})
+
+test('an outcome that cannot be stored is stored later, also after the host lost its seat', async () => {
+  const store = new MemoryStore()
+  const one = await counting({ store, owner: { id: 'one', isGone: () => false } }, {
+    execute: () => {
+      store.failing = true
+      return 'done'
+    },
+  })
+  expect(await one.call('k')).toMatchObject({ data: 'done' })
+  store.failing = false
+  const two = await counting({ store, owner: { id: 'two', isGone: () => false } })
+  await expect.poll(async () => verdictOf(await two.call('k'))).toBe('output')
+  expect([await two.call('k'), two.runs()]).toMatchObject([{ data: 'done' }, 0])
+  await expect.poll(() => store.list('call')).toEqual([])
+})
+
+test('a host that lost its seat while its tool ran knows the outcome better than those that settled it', async () => {
+  for (const [acts, told] of [[true, 'OutcomeUnknown'], [false, 'none']] as const) {
+    const store = new MemoryStore()
+    const [running, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const one = await counting({ store, owner: { id: 'one', isGone: () => false } }, {
+      execute: () => {
+        running.resolve()
+        return go.promise.then(() => 'done')
+      },
+    }, acts)
+    const pending = one.call('k')
+    await running.promise
+    const two = await counting({ store, owner: { id: 'two', isGone: (id) => id === 'one' } })
+    await two.world.host.interruptedCalls()
+    expect(acts ? verdictOf(await two.call('k')) : 'none').toBe(told)
+    go.resolve()
+    expect(await pending).toMatchObject({ data: 'done' })
+    expect([await two.call('k'), two.runs()]).toMatchObject([{ data: 'done', metadata: { replayed: true } }, 0])
+  }
+})
+
 test('an outcome is kept for a day', async () => {
   const clock = new ManualClock()
   const { call, runs } = await counting({ store: new MemoryStore(), clock })
@@ -141,6 +188,21 @@ test.each([[true, 'OutcomeUnknown', 0], [false, 'output', 1]])(
     const next = await counting({ store })
     expect([verdictOf(await next.call('k')), next.runs()]).toEqual([verdict, runs])
   })
+
+test('calls of a host that has ended are settled once, whoever asks for their keys at the same time', async () => {
+  const store = new MemoryStore()
+  let isGone = false
+  const owner = (id: string) => ({ id, isGone: () => isGone })
+  const lost = await counting({ store, owner: owner('lost') }, { execute: () => new Promise(() => {}) })
+  const next = await counting({ store, owner: owner('next') })
+  const keys = ['k', 'l', 'm', 'n']
+  for (const key of keys) void lost.call(key)
+  await flush()
+  isGone = true
+  const outcomes = await Promise.all(keys.map((key) => next.call(key)))
+  expect(outcomes.map(verdictOf)).toEqual(keys.map(() => 'OutcomeUnknown'))
+  expect(next.world.eventsOf('ToolInvocationFailed')).toHaveLength(keys.length)
+})
 
 test('a key of a host that ends later is settled with the next call', async () => {
   const store = new MemoryStore()

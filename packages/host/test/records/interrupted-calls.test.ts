@@ -24,6 +24,20 @@ test('of several hosts that find the same calls one reports them', async () => {
   expect(await store.list('call')).toEqual([])
 })
 
+test('a call that has an end in the audit of its own host is not reported again', async () => {
+  const end = { type: 'ToolInvocationSucceeded', at: new Date(5).toISOString(), ...CALL }
+  const auditOf = (name: string, records: readonly object[]) => ({
+    name, archive: async () => 0,
+    records: async () => records.map((record, index) => ({ position: index + 1, record: record as never, link: '' })),
+    auditSpan: async () => ({ first: 1, before: '', last: records.length, link: '' }),
+  })
+  const store = Object.assign(await storeWith({ 'dead/1': CALL, 'dead/2': { ...CALL, callId: 'd' } }), {
+    chains: async () => [auditOf('own', [{ type: 'SessionOpened' }]), auditOf('of the dead', [end])],
+  })
+  const reported = await hostNamed('a', store).host.interruptedCalls()
+  expect(reported.map(({ outcome }) => outcome.metadata.call_id)).toEqual(['d'])
+})
+
 test('two processes do not report the same calls; if one ends, the other reports the rest', async () => {
   const left = { 'dead/1': CALL, 'dead/claim': { claimedBy: 'living' } }
   const store = await storeWith(left)

@@ -74,7 +74,7 @@ export const BEAT = statement('seat_beat', `
   )
   SELECT ${GATE_STATE}, EXISTS (SELECT FROM beaten) AS held, EXISTS (
     SELECT FROM @.seat AS other JOIN @.heartbeat AS beat ON beat.seat = other.id
-    WHERE other.id <> $1 AND other.taken_by IS DISTINCT FROM $1 AND ${GONE('other', 'beat')}) AS gone
+    WHERE other.id <> $1 AND ${GONE('other', 'beat')}) AS gone
   FROM @.gate AS gate`)
 
 export const GATE = statement('gate_read', `SELECT ${GATE_STATE} FROM @.gate AS gate`)

@@ -19,9 +19,6 @@ export interface Ledger {
   readonly damaged: readonly (DamagedApproval & { readonly key: string })[]
 }
 
-/** Ended approvals are kept this long, so that `explain` can say why a call asks again. */
-const KEPT_AFTER_END_MS = 90 * 24 * 60 * 60 * 1000
-
 /** The approvals for projects in the store. Every method rejects with StoreUnavailable. */
 export class ApprovalLedger {
   readonly counts: ApprovalCounts
@@ -79,11 +76,12 @@ export class ApprovalLedger {
     })
   }
 
-  async tidy(approvals: readonly StoredApproval[]): Promise<void> {
+  /** Removes those that ended longer ago. They are kept for a while, so that `explain` can say why a call asks again. */
+  async tidy(approvals: readonly StoredApproval[], approvalMs: number): Promise<void> {
     const { store, now } = this.#sources
     const isOld = (approval: StoredApproval) => {
       const { ended } = viewOf(approval, now())
-      return ended !== null && Date.parse(ended.at) + KEPT_AFTER_END_MS < now()
+      return ended !== null && Date.parse(ended.at) + approvalMs < now()
     }
     await Promise.all(approvals.filter(isOld).map((old) => store.update('approval', storeKey(old), (value) => {
       const stored = readStored(storeKey(old), value)

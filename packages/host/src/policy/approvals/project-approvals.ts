@@ -1,6 +1,7 @@
 import type { Clock, Store, Work } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
 import { PendingWrites } from '../../records/call-journal.ts'
+import type { Retention } from '../../records/retention.ts'
 import { identityOf, grantedFieldsOf, type Approval, type ApprovalEnd, type ApprovalGrant } from './approval.ts'
 import { ApprovalLedger, damagedApproval, type DamagedApproval } from './approval-ledger.ts'
 import { ApprovalIndex, KeptApproval } from './kept-approval.ts'
@@ -11,6 +12,7 @@ export interface ProjectApprovalSources {
   readonly workspace: string
   readonly events: EventBus
   readonly clock: Clock
+  readonly retention: Pick<Retention, 'approvalMs'>
 }
 
 const READING = 'reading project approvals'
@@ -167,7 +169,7 @@ export class ProjectApprovals {
     this.#loaded = true
     this.#broken = false
     for (const one of damaged) this.#reportDamage(one)
-    void this.#writes.add(this.ledger.tidy(approvals))
+    void this.#writes.add(this.ledger.tidy(approvals, this.#sources.retention.approvalMs))
   }
 
   /** Reports each record once. */

@@ -5,6 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { sessionFields, type NamedSession } from '../../model/event-fields.ts'
 import type { EventBus } from '../../records/events.ts'
 import type { Claimant } from '../../records/owner.ts'
+import type { Retention } from '../../records/retention.ts'
 import { readValue, requireApproval } from './interactors.ts'
 import { identityOf, type AskedQuestion } from './question-log.ts'
 
@@ -74,6 +75,7 @@ export interface PausedSources {
   readonly store: Store
   readonly workspace: string
   readonly owner: Claimant
+  readonly retention: Pick<Retention, 'outcomeMs' | 'pausedMs'>
   readonly now: () => number
 }
 
@@ -82,12 +84,14 @@ export class PausedCalls {
   readonly #store: Store
   readonly #prefix: string
   readonly #owner: Claimant
+  readonly #retention: PausedSources['retention']
   readonly #now: () => number
   /** Those that this host continues now. */
   readonly #claimed = new Set<string>()
 
-  constructor({ store, workspace, owner, now }: PausedSources) {
+  constructor({ store, workspace, owner, retention, now }: PausedSources) {
     this.#store = store
+    this.#retention = retention
     this.#prefix = `${hash('sha256', workspace)}/`
     this.#owner = owner
     this.#now = now
@@ -190,11 +194,14 @@ export class PausedCalls {
     return readRecord(taken)!
   }
 
-  /** Forgets the answered ones after a day. */
+  /** Forgets those that were answered, or wait, for long enough. */
   #purge(records: readonly StoredRecord[]): void {
+    const { outcomeMs, pausedMs } = this.#retention
     for (const { key, value } of records) {
-      const end = endOf(value)
-      if (end !== undefined && this.#now() - end > KEPT_MS) this.#store.remove('paused', key).catch(() => undefined)
+      const [end, waits] = [endOf(value), readRecord(value)]
+      const isOld = end !== undefined ? this.#now() - end > outcomeMs
+        : waits !== undefined && waits.claimedBy === undefined && this.#now() - Date.parse(waits.pausedAt) > pausedMs
+      if (isOld) this.#store.remove('paused', key).catch(() => undefined)
     }
   }
 }
@@ -222,9 +229,6 @@ export async function waitingCalls(store: Store): Promise<readonly (PausedCall &
     }]
   })
 }
-
-/** How long it is known that a question was answered. */
-const KEPT_MS = 24 * 60 * 60 * 1000
 
 /** When a call ended that is over. */
 function endOf(stored: Json | undefined): number | undefined {

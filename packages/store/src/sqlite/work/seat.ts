@@ -198,7 +198,7 @@ export class SqliteSeat implements Seat, StartGate {
     const seen = this.#number
     const [isSeated, isOneGone] = await queue.enqueue(() => [
       table.beat(this.id, seen, Date.now()),
-      table.all().some((row) => row.claimedBy !== this.id && row.id !== this.id && isRowGone(row)),
+      table.all().some((row) => row.id !== this.id && isRowGone(row)),
     ], false)
     if (!isSeated) return this.#lose()
     this.#beatAt = at

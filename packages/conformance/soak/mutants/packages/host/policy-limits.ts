@@ -58,9 +58,9 @@ export const HOST_POLICY_LIMITS: readonly Mutant[] = [
     test: 'packages/host/test/bounds.test.ts',
   },
   {
-    what: 'KEPT_AFTER_END_MS: approvals that ended are removed',
+    what: 'approvalDays: approvals that ended are removed',
     file: 'packages/host/src/policy/approvals/approval-ledger.ts',
-    from: '+ KEPT_AFTER_END_MS < now()',
+    from: '+ approvalMs < now()',
     to: '< 0',
     test: 'packages/host/test/policy/approvals/approval-terms.test.ts',
   },

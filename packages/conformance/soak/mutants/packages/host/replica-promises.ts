@@ -56,13 +56,13 @@ export const HOST_REPLICA_PROMISES: readonly Mutant[] = [
     test: 'packages/host/test/policy/interaction/paused-approvals.test.ts',
   },
   {
-    what: 'KEPT_MS: how long it is known that a question was answered',
-    file: 'packages/host/src/policy/interaction/paused-calls.ts', from: 'this.#now() - end > KEPT_MS', to: 'end === 0',
+    what: 'outcomeHours: how long it is known that a question was answered',
+    file: 'packages/host/src/policy/interaction/paused-calls.ts', from: 'this.#now() - end > outcomeMs', to: 'end === 0',
     test: 'packages/host/test/policy/interaction/paused-call-records.test.ts',
   },
   {
-    what: 'KEPT_MS: how long a client of an ended replica can continue',
-    file: 'packages/bulkhead/src/facade/replica-records.ts', from: 'Date.now() - at > KEPT_MS', to: 'at < 0',
+    what: 'clientDays: how long a client of an ended replica can continue',
+    file: 'packages/bulkhead/src/facade/replica-records.ts', from: 'Date.now() - at > keptMs', to: 'at < 0',
     test: 'packages/bulkhead/test/replica-records.test.ts',
   },
 ]

@@ -1,0 +1,109 @@
+// Three hosts on one PostgreSQL, while hosts, the server and connections fail under 2,000 calls (100,000 in `pnpm soak`).
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Store } from '@bulkhead/contract'
+import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
+import { verifyAudit } from '@bulkhead/store'
+import { openPostgresStore } from '@bulkhead/store-postgres'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { needs } from '../../../../../scripts/machine.ts'
+import { startPostgres, type PostgresServer } from '../../../../../scripts/postgres/server.ts'
+import { writeExtension } from '../../extension-folder.ts'
+import { Place } from './chaos-hosts.ts'
+import { ChaosRun, insist } from './chaos-run.ts'
+import { AGAIN, CALLS, LIMIT, PAYERS, TICKETS, TIMES } from './chaos-work.ts'
+
+let folder: string
+let server: PostgresServer
+let calm: Store
+let places: readonly Place[] = []
+beforeEach(async () => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-chaos-')))
+  mkdirSync(join(folder, 'made'))
+  writeExtension(join(folder, 'home'), {
+    id: 'writes', tools: [{
+      name: 'writes', mode: 'safe_write', requires: { fs: { write: ['{workspace}/made/*'] } },
+      inputSchema: { type: 'object', properties: { n: { type: 'number' } } },
+    }],
+  }, `export default { tools: { writes: { async execute({ n }, runtime) {
+    await runtime.fs.write('made/' + runtime.callId + '.txt', 'x')
+    return { n }
+  } } } }`)
+  server = await startPostgres({ settings: { max_connections: '100' } })
+  calm = await openPostgresStore({ url: `${server.url()}&name=calm` }, TIMES)
+})
+afterEach(async () => {
+  await Promise.all(places.map((place) => place.close()))
+  await calm.close()
+  await server.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** How other hosts have settled calls, by the ids of the calls. */
+async function settlements(): Promise<ReadonlyMap<string, readonly unknown[]>> {
+  const found: (readonly [string, unknown])[] = []
+  for (const chain of await calm.chains!()) {
+    expect(await verifyAudit(chain)).toMatchObject({ ok: true })
+    for (const { record } of await chain.records()) {
+      const { type, callId, errorCode, durationMs } = isJsonObject(record) ? record : {} as JsonObject
+      const isSettled = (errorCode === 'OutcomeUnknown' || errorCode === 'CallInterrupted') && durationMs === 0
+      if (type === 'ToolInvocationFailed' && isSettled) found.push([String(callId), errorCode])
+    }
+  }
+  return new Map([...Map.groupBy(found, ([id]) => id)].map(([id, all]) => [id, all.map(([, code]) => code)]))
+}
+
+describe('three hosts, while hosts, server and connections fail', needs('PostgreSQL'), () => {
+  it('lose no outcome, redeem no approval twice, start nothing after a freeze and overspend no budget', async () => {
+    places = await Promise.all(['a', 'b', 'c'].map((name) => Place.open(folder, server, name)))
+    const run = new ChaosRun({ folder, places, server, calm })
+    await run.run()
+    const lines = run.lines()
+    const timesRan = Map.groupBy(lines, ({ tool, n }) => tool === 'asks_first' ? `ticket-${n}` : `key-${n}`)
+    const faults: string[] = []
+    const demand = (holds: boolean, what: string): void => { if (!holds) faults.push(what) }
+
+    expect(run.ended.size).toBe(CALLS + TICKETS)
+    for (const [key, { work: { tool }, outcome }] of run.ended) {
+      const ran = timesRan.get(key)?.length ?? 0
+      const end = outcome.type === 'output' ? 'output' : outcome.error.code
+      demand(tool === 'looks' || ran <= 1, `${key} acted ${ran} times`)
+      demand(end !== 'output' || ran >= 1, `${key} succeeded and never ran`)
+      demand(end === 'output' || end === 'OutcomeUnknown' || tool === 'looks' || ran === 0, `${key} acted, and its caller got ${end}`)
+      demand(['output', 'OutcomeUnknown', 'BudgetExhausted'].includes(end), `${key} ended with ${end}`)
+    }
+    for (const payer of PAYERS) {
+      const acted = lines.filter(({ tool, n }) => tool !== 'asks_first' && PAYERS[n % PAYERS.length] === payer).length
+      demand(acted <= LIMIT, `${payer} made ${acted} of ${LIMIT} calls`)
+    }
+
+    // What could not be recorded while the server was away is recorded now.
+    const open = async () => (await insist(() => calm.work!.hosts())).flatMap(({ calls }) => calls)
+    await expect.poll(open).toEqual([])
+    // All hosts but one die, and that one settles what they left.
+    const [last, ...others] = places as [Place, ...Place[]]
+    await Promise.all(others.map((place) => place.kill()))
+    await expect.poll(async () => (await insist(() => calm.work!.hosts())).map(({ calls }) => calls.length)).toEqual([0])
+    const settled = await settlements()
+    const acted = new Set(lines.filter(({ tool }) => tool !== 'looks').map(({ callId }) => callId))
+    for (const [callId, codes] of settled) {
+      demand(codes.length === 1, `${callId} was settled as ${codes.join()}`)
+      demand(!codes.includes('CallInterrupted') || !acted.has(callId), `${callId} acted, and was settled as interrupted`)
+    }
+    for (const { ran, begun } of run.frozen) {
+      for (const callId of ran) demand(begun.has(callId) || settled.has(callId), `${callId} started after a freeze was confirmed`)
+    }
+    await Promise.all([...run.ended].filter((_, index) => index % AGAIN === 0).map(async ([key, { work, outcome }]) => {
+      if (outcome.type !== 'output') return
+      const again = await last.ask('call', { ...work, id: `${key}.again` })
+      demand(again.type === 'output' && JSON.stringify(again.data) === JSON.stringify(outcome.data),
+        `${key} had an outcome, and then ${again.type === 'error' ? again.error.code : 'another one'}`)
+    }))
+    expect(faults).toEqual([])
+    expect([...run.happened.values()].every((times) => times > 0)).toBe(true)
+    expect(lines.length).toBeGreaterThan(CALLS / 2)
+    expect(settled.size).toBeGreaterThan(0)
+    expect([...run.ended.values()].some(({ outcome }) => outcome.type === 'error' && outcome.error.code === 'BudgetExhausted')).toBe(true)
+  })
+})
