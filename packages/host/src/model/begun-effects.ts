@@ -4,6 +4,16 @@ export interface EffectNotes {
   begin(attempt: number, what: string, step: string | undefined): Promise<void> | undefined
 }
 
+interface Note {
+  readonly step: string | undefined
+  /** Until it is noted. */
+  readonly pending: Promise<void> | undefined
+  /** It is more than the start of the tool. */
+  acts: boolean
+}
+
+const isLeft = ({ step }: Note, isKept: (step: string) => boolean): boolean => step === undefined || !isKept(step)
+
 /** What of it is kept in words. */
 const MOST_WORDS = 20
 
@@ -12,14 +22,10 @@ const MOST_WORDS = 20
  */
 export class BegunEffects {
   #notes: EffectNotes | undefined
-  /** By attempt and step. A promise is pending, or was noted. */
-  #noted: Map<string, Promise<void> | undefined> | undefined
+  /** By attempt and step. */
+  #noted: Map<string, Note> | undefined
   /** In words, for people. */
   #words: Set<string> | undefined
-  #hasBegunOutside = false
-  /** The same without the start of a tool, which may ask before it acts. */
-  #hasActedOutside = false
-  #steps: Set<string> | undefined
 
   noteIn(notes: EffectNotes): void {
     this.#notes = notes
@@ -32,16 +38,16 @@ export class BegunEffects {
 
   /** Whether something began outside of the steps whose result is kept. */
   hasBegun(isKept: (step: string) => boolean): boolean {
-    return this.#hasBegunOutside || this.#hasBegunIn(isKept)
+    return this.#some((note) => isLeft(note, isKept))
   }
 
-  /** The same, apart from starts of the tool. */
+  /** The same, apart from starts of the tool, which may ask before it acts. */
   hasActed(isKept: (step: string) => boolean): boolean {
-    return this.#hasActedOutside || this.#hasBegunIn(isKept)
+    return this.#some((note) => note.acts && isLeft(note, isKept))
   }
 
-  #hasBegunIn(isKept: (step: string) => boolean): boolean {
-    return this.#steps?.values().some((step) => !isKept(step)) === true
+  #some(fits: (note: Note) => boolean): boolean {
+    return this.#noted?.values().some(fits) === true
   }
 
   /** Whether something outside of steps is noted for the attempt. */
@@ -53,8 +59,7 @@ export class BegunEffects {
   noted(attempt: number, what: string): void {
     this.#remember(what)
     this.#noted ??= new Map()
-    this.#noted.set(keyOf(attempt, undefined), undefined)
-    this.#hasBegunOutside = true
+    this.#noted.set(keyOf(attempt, undefined), { step: undefined, pending: undefined, acts: false })
   }
 
   /**
@@ -62,15 +67,16 @@ export class BegunEffects {
    */
   begin(attempt: number, what: string, step: string | undefined, isStart = false): Promise<void> | undefined {
     this.#remember(what)
-    if (step === undefined && !isStart) this.#hasActedOutside = true
     const key = keyOf(attempt, step)
     const noted = this.#noted ??= new Map()
-    if (noted.has(key)) return noted.get(key)
+    const known = noted.get(key)
+    if (known) {
+      known.acts ||= !isStart
+      return known.pending
+    }
     const pending = this.#notes?.begin(attempt, what, step)
-    if (step === undefined) this.#hasBegunOutside = true
-    else (this.#steps ??= new Set()).add(step)
-    noted.set(key, pending)
-    // After a failure the next effect tries again.
+    noted.set(key, { step, pending, acts: !isStart })
+    // After a failure nothing has begun, and the next effect tries again.
     pending?.catch(() => noted.delete(key))
     return pending
   }

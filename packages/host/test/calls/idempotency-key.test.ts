@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ErrorOutcome, Outcome } from '@bulkhead/contract'
 import { flush, ManualClock } from '../twin/clock.ts'
+import { loggedStore } from '../twin/logged-work.ts'
 import { MemoryStore } from '../twin/store.ts'
 import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
 
@@ -110,6 +111,14 @@ test('a call that has run keeps its outcome when the budget is spent or the host
   expect([await call('k'), await call('third')].map(verdictOf)).toEqual(['output', 'HostFrozen'])
   await world.host.thaw()
   expect([verdictOf(await call('third')), runs()]).toEqual(['BudgetExhausted', 1])
+})
+
+test('a call whose effect could not be noted has begun nothing, and leaves its key free', async () => {
+  const faults: { begin?: () => Promise<void> } = { begin: () => Promise.reject(new Error('gone')) }
+  const { call, runs } = await counting({ store: loggedStore([], faults) })
+  expect(verdictOf(await call('k'))).toBe('ToolExecutionFailed')
+  faults.begin = async () => undefined
+  expect([await call('k'), runs()]).toMatchObject([{ data: { runs: 2 } }, 2])
 })
 
 test('an outcome that cannot be stored is stored later, also after the host lost its seat', async () => {

@@ -24,9 +24,11 @@ test('each setting has a default, and only the audit is kept without end', () =>
 test('outcomes and questions go after the time that is set for them', async () => {
   const clock = new ManualClock()
   const store = new MemoryStore()
-  const { host } = createWorld({ store, clock, config: { store: { retention: { outcomeHours: 2, pausedDays: 3 } } } })
+  const retention = { outcomeHours: 2, pausedDays: 3 }
+  const { host } = createWorld({ store, clock, config: { store: { retention } } })
   const session = await host.openSession({ mode: 'yolo' })
-  const call = async (id: string) => (await session.call({ id, name: 'echo', arguments: {}, idempotencyKey: 'k' })).metadata
+  const call = async (id: string) =>
+    (await session.call({ id, name: 'echo', arguments: {}, idempotencyKey: 'k' })).metadata
   await call('a')
   const { key } = (await store.list('outcome'))[0]!
   const pausedAt = new Date(clock.now()).toISOString()

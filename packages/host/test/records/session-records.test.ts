@@ -30,7 +30,11 @@ test('of several hosts one gets a session whose host has ended, and the one that
 test('a host that joins again under another id while it saves a session still has it', async () => {
   const store = new MemoryStore()
   const ids = ['a']
-  const owner = { get id() { return ids.at(-1)! }, isOwn: (id: unknown) => ids.includes(id as string), isGone: async () => true }
+  const owner = {
+    get id() { return ids.at(-1)! },
+    isOwn: (id: unknown) => ids.includes(id as string),
+    isGone: async () => true,
+  }
   const own = new SessionRecords({ store, workspace: '/work', now: () => 0, keptMs: 1, owner })
   const saved = own.save('s', OPENED, PROGRESS)
   ids.push('a.1')

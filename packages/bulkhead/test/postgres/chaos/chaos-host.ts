@@ -7,8 +7,8 @@ import { createHost, defineTool } from '../../../src/index.ts'
 import { CONFIG, LIMIT, PAYERS, TIMES, type Work } from './chaos-work.ts'
 
 /**
- * A host of the chaos test in its own process. Each line of its input is JSON: `[id, method, ...arguments]`. Each line of
- * its output is `{ id, result }` or `{ id, error }`.
+ * A host of the chaos test in its own process. Each line of its input is JSON: `[id, method, ...arguments]`. Each line
+ * of its output is `{ id, result }` or `{ id, error }`.
  */
 const [folder = '', cache = '', given = '{}'] = process.argv.slice(2)
 const { url } = JSON.parse(given) as { readonly url: string }

@@ -172,7 +172,8 @@ export class ChaosRun {
     const { work } = this.#calm
     await insist(() => work!.freeze({ by: 'chaos' }))
     const hosts = await insist(() => work!.hosts())
-    const begun = hosts.flatMap(({ calls }) => calls.filter((call) => call.begun.length > 0).map(({ callId }) => callId))
+    const begun = hosts.flatMap(({ calls }) => calls)
+      .filter((call) => call.begun.length > 0).map(({ callId }) => callId)
     const before = readFileSync(join(this.#folder, 'ran.jsonl'), 'utf8').length
     await pause(150)
     const ran = readFileSync(join(this.#folder, 'ran.jsonl'), 'utf8').slice(before).split('\n')

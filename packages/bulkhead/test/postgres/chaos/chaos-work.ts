@@ -13,7 +13,8 @@ export const TICKETS = thoroughly(8, 400)
 export const CONFIG = IN_THREADS
 
 /** Short, so that a host that stands still is soon judged. A busy machine may judge more of them. */
-export const TIMES = { connectMs: 1_000, statementMs: 1_000, patienceMs: 3_000, beatMs: 100, goneMs: 1_200, calmMs: 400 }
+export const TIMES =
+  { connectMs: 1_000, statementMs: 1_000, patienceMs: 3_000, beatMs: 100, goneMs: 1_200, calmMs: 400 }
 
 /** A call that is made until it has a final outcome, on any host, with the same key. */
 export interface Work {

@@ -1,4 +1,4 @@
-// Three hosts on one PostgreSQL, while hosts, the server and connections fail under 2,000 calls (100,000 in `pnpm soak`).
+// Three hosts on one PostgreSQL, while hosts, server and connections fail under 2,000 calls (100,000 in `pnpm soak`).
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -70,7 +70,8 @@ describe('three hosts, while hosts, server and connections fail', needs('Postgre
       const end = outcome.type === 'output' ? 'output' : outcome.error.code
       demand(tool === 'looks' || ran <= 1, `${key} acted ${ran} times`)
       demand(end !== 'output' || ran >= 1, `${key} succeeded and never ran`)
-      demand(end === 'output' || end === 'OutcomeUnknown' || tool === 'looks' || ran === 0, `${key} acted, and its caller got ${end}`)
+      const mayHaveActed = end === 'output' || end === 'OutcomeUnknown' || tool === 'looks'
+      demand(mayHaveActed || ran === 0, `${key} acted, and its caller got ${end}`)
       demand(['output', 'OutcomeUnknown', 'BudgetExhausted'].includes(end), `${key} ended with ${end}`)
     }
     for (const payer of PAYERS) {
@@ -84,17 +85,22 @@ describe('three hosts, while hosts, server and connections fail', needs('Postgre
     // All hosts but one die, and that one settles what they left.
     const [last, ...others] = places as [Place, ...Place[]]
     await Promise.all(others.map((place) => place.kill()))
-    await expect.poll(async () => (await insist(() => calm.work!.hosts())).map(({ calls }) => calls.length)).toEqual([0])
+    const left = async () => (await insist(() => calm.work!.hosts())).map(({ calls }) => calls.length)
+    await expect.poll(left).toEqual([0])
     const settled = await settlements()
     const acted = new Set(lines.filter(({ tool }) => tool !== 'looks').map(({ callId }) => callId))
     for (const [callId, codes] of settled) {
       demand(codes.length === 1, `${callId} was settled as ${codes.join()}`)
-      demand(!codes.includes('CallInterrupted') || !acted.has(callId), `${callId} acted, and was settled as interrupted`)
+      const isInterrupted = codes.includes('CallInterrupted')
+      demand(!isInterrupted || !acted.has(callId), `${callId} acted, and was settled as interrupted`)
     }
     for (const { ran, begun } of run.frozen) {
-      for (const callId of ran) demand(begun.has(callId) || settled.has(callId), `${callId} started after a freeze was confirmed`)
+      for (const callId of ran) {
+        demand(begun.has(callId) || settled.has(callId), `${callId} started after a freeze was confirmed`)
+      }
     }
-    await Promise.all([...run.ended].filter((_, index) => index % AGAIN === 0).map(async ([key, { work, outcome }]) => {
+    const some = [...run.ended].filter((_, index) => index % AGAIN === 0)
+    await Promise.all(some.map(async ([key, { work, outcome }]) => {
       if (outcome.type !== 'output') return
       const again = await last.ask('call', { ...work, id: `${key}.again` })
       demand(again.type === 'output' && JSON.stringify(again.data) === JSON.stringify(outcome.data),
@@ -104,6 +110,7 @@ describe('three hosts, while hosts, server and connections fail', needs('Postgre
     expect([...run.happened.values()].every((times) => times > 0)).toBe(true)
     expect(lines.length).toBeGreaterThan(CALLS / 2)
     expect(settled.size).toBeGreaterThan(0)
-    expect([...run.ended.values()].some(({ outcome }) => outcome.type === 'error' && outcome.error.code === 'BudgetExhausted')).toBe(true)
+    const ends = [...run.ended.values()].map(({ outcome }) => outcome.type === 'error' && outcome.error.code)
+    expect(ends).toContain('BudgetExhausted')
   })
 })

@@ -57,7 +57,8 @@ export const HOST_REPLICA_PROMISES: readonly Mutant[] = [
   },
   {
     what: 'outcomeHours: how long it is known that a question was answered',
-    file: 'packages/host/src/policy/interaction/paused-calls.ts', from: 'this.#now() - end > outcomeMs', to: 'end === 0',
+    file: 'packages/host/src/policy/interaction/paused-calls.ts', from: 'this.#now() - end > outcomeMs',
+    to: 'end === 0',
     test: 'packages/host/test/policy/interaction/paused-call-records.test.ts',
   },
   {
