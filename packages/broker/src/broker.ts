@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import {
   BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CompartmentLimits,
   type CompartmentRequest, type CompartmentServices, type DryRun, type RuntimePart,
+  type UseTap,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { HostFolders } from './fs/file-scope.ts'
@@ -19,7 +20,7 @@ import type { OperatorEnvironment } from './shell/command-environment.ts'
 import type { MissingSandboxReporter } from './shell/command-sandbox.ts'
 import { shellCapability } from './shell/shell.ts'
 import { stepCapability } from './steps.ts'
-import { reported, usesOf, type UseListener } from './uses.ts'
+import { measured, reported, usesOf, type UseListener } from './uses.ts'
 import type { SpareLauncher } from './walls/launcher.ts'
 
 export type BrokerMethods = Readonly<Record<BrokerMethod, (callId: unknown, ...args: readonly Json[]) => Promise<Json>>>
@@ -46,6 +47,8 @@ export interface BrokerOptions {
   readonly dryRun?: DryRun | undefined
   /** Called after each use of a power, unless there is a dry run, which records them. */
   readonly onUse?: UseListener | undefined
+  /** Measures each use of a power while someone listens. */
+  readonly uses?: UseTap | undefined
 }
 
 export type BrokerRequest =
@@ -82,6 +85,7 @@ export class Broker {
   /** A list, because it is short. A map would cost every call, and few calls use a capability. */
   readonly #calls: OpenCall[] = []
   readonly #onUse: UseListener | undefined
+  readonly #uses: UseTap | undefined
   readonly #askInInit: (phase: OpenInit, args: readonly Json[]) => Promise<Json>
   /** Set while `init` runs. */
   #init: OpenInit | undefined
@@ -97,6 +101,7 @@ export class Broker {
     this.#isBundled = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#limits = limits
     this.#services = services
+    this.#uses = options.uses
     this.#onUse = dryRun === undefined ? onUse : (use) => dryRun.used(use)
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: RuntimePart) => this.#powers.values().some((powers) => powers.has(power))
@@ -212,8 +217,12 @@ export class Broker {
         )
       }
       call.effects ??= new EffectCounter(this.#limits, call)
-      if (this.#onUse === undefined || power === null) return await capability(call, args)
-      return await reported(this.#onUse, usesOf(call.tool.name, method, power, args), () => capability(call, args))
+      const listener = this.#uses?.listener
+      if (power === null || (this.#onUse === undefined && listener === undefined)) return await capability(call, args)
+      const uses = usesOf(call.tool.name, method, power, args)
+      const run = listener === undefined ? () => capability(call, args)
+        : () => measured(listener, uses, call, () => capability(call, args))
+      return await (this.#onUse === undefined ? run() : reported(this.#onUse, uses, run))
     } catch (error) {
       throw publicError(this.#isBundled && error instanceof Denial ? error.toCaller() : error)
     }

@@ -1,5 +1,6 @@
-import { BulkheadError, type BrokerMethod, type CapabilityUse, type RuntimePart } from '@bulkhead/contract'
+import { BulkheadError, type BrokerMethod, type CapabilityUse, type RuntimePart, type UseTap } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import type { CallEffect, OpenCall } from './model/capability.ts'
 
 /** Contract: must not throw. */
 export type UseListener = (use: CapabilityUse) => void
@@ -14,6 +15,31 @@ export async function reported<Answer>(
     return answer
   } catch (error) {
     if (!BulkheadError.is(error) || error.code !== 'CapabilityDenied') uses.forEach(onUse)
+    throw error
+  }
+}
+
+/** Reports what a use took. What other uses of the call read and write at the same time is counted with it. */
+export async function measured<Answer>(
+  listener: NonNullable<UseTap['listener']>, uses: readonly CapabilityUse[], call: OpenCall, work: () => Promise<Answer> | Answer,
+): Promise<Answer> {
+  const { callId, hostCallId = callId, sessionId, effects } = call
+  const count = (...kinds: readonly CallEffect[]): number => kinds.reduce((sum, kind) => sum + (effects?.of(kind) ?? 0), 0)
+  const [begun, read, written] = [performance.now(), count('readBytes'), count('writtenBytes', 'sentBytes')]
+  const report = (failed: boolean): void => {
+    for (const use of uses) {
+      listener({
+        ...use, sessionId, callId: hostCallId, failed, ms: performance.now() - begun,
+        readBytes: count('readBytes') - read, writtenBytes: count('writtenBytes', 'sentBytes') - written,
+      })
+    }
+  }
+  try {
+    const answer = await work()
+    report(false)
+    return answer
+  } catch (error) {
+    report(true)
     throw error
   }
 }

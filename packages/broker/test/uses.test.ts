@@ -2,7 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { compileGrant, DEFAULT_LIMITS, type BrokerMethod, type CapabilityUse } from '@bulkhead/contract'
+import {
+  compileGrant, DEFAULT_LIMITS, type BrokerMethod, type CapabilityUse, type MeasuredUse, type UseTap,
+} from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { expect, it, onTestFinished } from 'vitest'
 import { Broker } from '../src/broker.ts'
@@ -58,4 +60,19 @@ it('without a dry run, requests reach their host', async () => {
   const ask = await brokerWith({ onUse: (use) => void uses.push(use) }, [host])
   expect(await ask('net.fetch', `http://${host}/x`, {})).toMatchObject({ status: 200 })
   expect(uses).toEqual([{ tool: 'tool', part: 'net', subject: `GET http://${host}/x` }])
+})
+
+it('measures uses only while someone listens', async () => {
+  const tap: { listener: UseTap['listener'] } = { listener: undefined }
+  const ask = await brokerWith({ uses: tap })
+  await ask('fs.read', 'docs/a.md', 'text', null)
+  const uses: MeasuredUse[] = []
+  tap.listener = (use) => void uses.push(use)
+  await ask('fs.read', 'docs/a.md', 'text', null)
+  await expect(ask('fs.read', 'secret.txt', 'text', null)).rejects.toMatchObject({ code: 'CapabilityDenied' })
+  tap.listener = undefined
+  await ask('fs.read', 'docs/a.md', 'text', null)
+  expect(uses.map(({ callId, subject, readBytes, failed }) => [callId, subject, readBytes, failed])).toEqual([
+    ['a', 'docs/a.md', 7, false], ['a', 'secret.txt', 0, true],
+  ])
 })

@@ -74,7 +74,7 @@ export { mayReach, NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from 
 export {
   BROKER_METHODS, mayChangeDisk, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
   type CompartmentRequest, type CompartmentSession, type CompartmentTool, type CommandAnswer, type DryRun,
-  type MissingWall, type RuntimePart, type Sandbox, type ToolInvocation, type Wall, type CodeOrigins, type WrittenPlace,
+  type MissingWall, type MeasuredUse, type RuntimePart, type UseTap, type Sandbox, type ToolInvocation, type Wall, type CodeOrigins, type WrittenPlace,
 } from './ports/sandbox.ts'
 export type { CallSteps, CompartmentServices, LogEntry, SecretGrant } from './ports/compartment-services.ts'
 export type { SessionAccess, StateAccess, WholeOutput } from './ports/compartment-services.ts'

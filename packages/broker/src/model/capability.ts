@@ -107,6 +107,11 @@ export class EffectCounter {
     this.#call = call
   }
 
+  /** How much of this effect there was. */
+  of(effect: CallEffect): number {
+    return this.#counts.get(effect) ?? 0
+  }
+
   /**
    * Call it directly before a use that can change something, after every check, and await it. `what`: in words, such as
    * `writes src/a.ts`. Contract: the use must not begin if this throws or rejects.
