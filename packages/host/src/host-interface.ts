@@ -14,6 +14,7 @@ import type { BudgetLimits } from './model/budget.ts'
 import type { Hooks } from './model/hooks.ts'
 import type { ApprovalBook } from './policy/approvals/approval-book.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
+import type { HostInside } from './host-inside.ts'
 import type { AgentsRequire } from './policy/agent-bound.ts'
 import type { InterruptedCall } from './records/interrupted-calls.ts'
 import type { Owner } from './records/owner.ts'
@@ -169,6 +170,8 @@ export interface Host {
   on(listener: EventListener, types?: readonly EventType[]): () => void
   /** The outcomes of all calls so far, by tool. */
   metrics(): readonly ToolMetrics[]
+  /** For an inspector. */
+  readonly inside: HostInside
   /** For how long this process was too busy to serve calls, since the host was created. */
   loopLag(): LoopLag
   /**

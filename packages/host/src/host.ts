@@ -8,11 +8,12 @@ import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { HookChain, refuseSlips } from './calls/hooks.ts'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './policy/approvals/approval-book.ts'
-import { openAudit, type AuditTrail } from './records/audit-trail.ts'
+import { openAudit, secretsOf, type AuditTrail } from './records/audit-trail.ts'
 import { EventBus, requireSubscription } from './records/events.ts'
 import {
   HOST_FORM, statusesOf, type ExtensionStatus, type FreezeOrder, type Host, type HostOptions, type SwitchReport,
 } from './host-interface.ts'
+import { insideOf, type HostInside } from './host-inside.ts'
 import { LoopLagMonitor, type LoopLag } from './records/loop-lag.ts'
 import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
@@ -46,6 +47,7 @@ export function createHost(options: HostOptions): Host {
 
 class ToolHost implements Host {
   readonly approvals: ApprovalBook
+  readonly inside: HostInside
   readonly #sources: WorkspaceSources
   /** Earlier workspaces that still have sessions. */
   readonly #left = new Map<Workspace, PromiseWithResolvers<StopReport>>()
@@ -67,6 +69,7 @@ class ToolHost implements Host {
       store, desk, given: options.store, owner, events, clock, workspaces: () => this.#workspaces,
       onGone: () => journal.recoverAgain(),
     })
+    const desk = new QuestionDesk()
     const journal: CallJournal = new CallJournal({ store, seat, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat, desk,
@@ -74,11 +77,11 @@ class ToolHost implements Host {
       agents: readAgents(agents), roles, agentsRequire, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
     }
     this.#workspace = new Workspace(options, this.#sources)
-    const { config: { merged: { audit: config } } } = options.report
-    this.#audit = openAudit({ config, store, events, env, registered: () => this.#registry.candidates })
-    this.approvals = createApprovalBook({
-      ledger: this.#workspace.projectApprovals.ledger, now: () => clock.now(), open: () => this.#openApprovals(),
-    })
+    const registered = () => this.#registry.candidates
+    this.#audit = openAudit({ config: options.report.config.merged.audit, store, events, env, registered })
+    const { ledger } = this.#workspace.projectApprovals
+    this.approvals = createApprovalBook({ ledger, now: () => clock.now(), open: () => this.#openApprovals() })
+    this.inside = insideOf(desk, () => this.#workspaces, this.#sources.hooks, secretsOf(registered, env))
     // Later, so that a listener that subscribes at once receives it.
     queueMicrotask(() => journal.recover())
   }
@@ -281,8 +284,7 @@ class ToolHost implements Host {
   async #close(): Promise<CloseReport> {
     const { clock, drainMs } = this.#sources
     const report = await closeAll(this.#workspaces, closed(), clock, drainMs)
-    // A caller that must know whether everything was saved has flushed; a loss was reported as SuppressedError, which
-    // must be stored too.
+    // A loss is reported as SuppressedError, which must be stored too.
     for (let times = 0; times < 2; times++) await this.flush().catch(() => undefined)
     await this.#sources.seat.leave()
     this.#loopLag.stop()

@@ -1,6 +1,8 @@
 export { createHost } from './host.ts'
 export type { ExtensionStatus, FreezeOrder, Host, HostOptions, SwitchReport } from './host-interface.ts'
+export type { HostInside, InspectedSession } from './host-inside.ts'
 export type { Approval, ApprovalEnd, ApprovalGrant, ApprovalScope } from './policy/approvals/approval.ts'
+export type { DeskQuestion } from './policy/interaction/question-desk.ts'
 export type { ApprovalBook, ApprovalFilter } from './policy/approvals/approval-book.ts'
 export type { DamagedApproval } from './policy/approvals/approval-ledger.ts'
 export { openApprovals } from './policy/approvals/approval-book.ts'

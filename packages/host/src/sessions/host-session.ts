@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import {
-  BulkheadError, requireOptions, type AgentManifest, type Outcome, type ToolDefinition,
-} from '@bulkhead/contract'
+import { BulkheadError, requireOptions, type AgentManifest, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { forms } from '@bulkhead/kit/options'
 import type { Approval } from '../policy/approvals/approval.ts'
@@ -26,9 +24,9 @@ import { BackgroundTasks, type BackgroundTask, type EndedTask } from './backgrou
 import { DescribedTools } from './described-tools.ts'
 import { openBudget, openScope, originIn, type OpeningSources, type SubagentOrigin } from './session-scope.ts'
 import {
-  checkOptions, refuseDeeper, requireProgramTool, selectedTools, type SessionOptions, type SubagentOptions,
-  type Session,
+  checkOptions, refuseDeeper, requireProgramTool, selectedTools, type Session, type SessionOptions, type SubagentOptions,
 } from './session.ts'
+import { ToolSwitches } from './tool-switches.ts'
 import type { SessionBudget } from '../model/budget.ts'
 import type { KeptSession, Resumed } from './kept-session.ts'
 
@@ -41,6 +39,7 @@ export class HostSession implements Session {
   readonly codeMode: boolean
   readonly agent: AgentManifest | undefined
   readonly background = new BackgroundTasks()
+  readonly switches: ToolSwitches
   readonly release = (): Promise<void> => this.#end(true)
   readonly #options: SessionOptions
   readonly #sources: SessionSources
@@ -74,6 +73,7 @@ export class HostSession implements Session {
     this.#options = options
     this.#sources = sources
     this.#parent = parent
+    this.switches = new ToolSwitches(parent?.switches, () => events.emit({ type: 'ToolsChanged' }))
     this.codeMode = options.codeMode ?? parent?.codeMode ?? false
     this.#selected = [agent?.manifest.tools, options.tools].map((names) => selectedTools(names, this.codeMode))
       .filter((names) => names !== undefined)
@@ -283,9 +283,10 @@ export class HostSession implements Session {
   }
 
   #offered(): OfferedTools {
-    if (this.#turn) return this.#turn.offered
+    if (this.#turn) return this.switches.left(this.#turn.offered)
     const all = this.#parent ? this.#parent.#offered() : this.#sources.host.registry.offered()
-    return this.#selected.reduce((left, names) => left.within(names), this.codeMode ? all.inCodeMode() : all)
+    const own = this.codeMode ? all.inCodeMode() : all
+    return this.switches.left(this.#selected.reduce((left, names) => left.within(names), own))
   }
 
   #propose(call: ToolCall, options: ReadOptions<CallOptions>, frame: Frame, resumption?: Resumption): Proposal {

@@ -129,20 +129,25 @@ export class OfferedTools {
   readonly #settings: Settings
   readonly #only: ReadonlySet<string> | undefined
   readonly #codeMode: boolean
+  /** Tools that an operator switched off for a session. */
+  readonly #off: ReadonlySet<string>
   #enabled: readonly Offer[] | undefined
   #definitions: readonly ToolDefinition[] | undefined
   #inCodeMode: OfferedTools | undefined
   /** By the list of a session, because each of its calls needs the result. */
+  readonly #switched = new WeakMap<ReadonlySet<string>, OfferedTools>()
   readonly #limited = new WeakMap<readonly string[], OfferedTools>()
 
   constructor(
     offers: Offers, settings: Settings, now: () => Present, only?: ReadonlySet<string>, codeMode = false,
+    off: ReadonlySet<string> = NONE_OFF,
   ) {
     this.#offers = offers
     this.#settings = settings
     this.#now = now
     this.#only = only
     this.#codeMode = codeMode
+    this.#off = off
   }
 
   /** Limited to the tools that the entries select: names, aliases, patterns with `*`, and first parts of names. */
@@ -150,14 +155,21 @@ export class OfferedTools {
     if (entries === undefined) return this
     return this.#limited.getOrInsertComputed(entries, () => {
       const only = expandToolNames(entries, this.#only ?? new Set(this.#offers.keys()))
-      return new OfferedTools(this.#offers, this.#settings, this.#now, only, this.#codeMode)
+      return new OfferedTools(this.#offers, this.#settings, this.#now, only, this.#codeMode, this.#off)
     })
+  }
+
+  /** The same without the tools that an operator switched off. */
+  without(off: ReadonlySet<string>): OfferedTools {
+    if (off.size === 0) return this
+    return this.#switched.getOrInsertComputed(off, () =>
+      new OfferedTools(this.#offers, this.#settings, this.#now, this.#only, this.#codeMode, off.union(this.#off)))
   }
 
   /** The same with `code_mode`, unless the configuration turns that off. */
   inCodeMode(): OfferedTools {
     if (this.#codeMode) return this
-    this.#inCodeMode ??= new OfferedTools(this.#offers, this.#settings, this.#now, this.#only, true)
+    this.#inCodeMode ??= new OfferedTools(this.#offers, this.#settings, this.#now, this.#only, true, this.#off)
     return this.#inCodeMode
   }
 
@@ -197,6 +209,7 @@ export class OfferedTools {
   }
 
   #whyOff(name: string, offers: Offers, settings: Settings): string | undefined {
+    if (this.#off.has(name)) return `The tool "${name}" was switched off for this session by an operator.`
     if (settings.file.toolsEnabled === false) return 'Tools are disabled by the configuration.'
     const descriptor = offers.get(name)?.tool.extension.descriptor
     const enabled = settings.common('enabled', name, descriptor)
@@ -205,6 +218,7 @@ export class OfferedTools {
   }
 }
 
+const NONE_OFF: ReadonlySet<string> = new Set()
 const NOT_IN_CODE_MODE = `The tool "${PROGRAM_TOOL}" is off. Open the session with \`codeMode: true\`, or set `
   + `tools.${PROGRAM_TOOL}.enabled in the configuration.`
 

@@ -6,15 +6,8 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { EventBus } from '../../records/events.ts'
 import { isPostponed, raceInteractors, readApproval } from './interactors.ts'
-import type { DeskQuestion, QuestionDesk } from './question-desk.ts'
+import type { AskingCall, DeskQuestion, QuestionDesk } from './question-desk.ts'
 import { Mutex } from '../../model/waiting.ts'
-
-/** The call that asks. */
-export interface AskingCall {
-  /** Of its session, which may be another than the one that is asked. */
-  readonly sessionId: string
-  readonly callId: string
-}
 
 export interface InteractionSources {
   /** Makes the ids of questions unique, also if one person answers several hosts. */
@@ -132,7 +125,7 @@ export class Interactions {
     const { clock, interactors, desk } = this.#sources
     return this.#observed(request.kind, source, call, async (correlationId) => {
       const envelope = this.#envelope(correlationId, request, source, call?.callId)
-      using waiting = atDesk(desk, { envelope })
+      using waiting = atDesk(desk, { envelope, ...(call && { call }) })
       this.#tell(envelope)
       const terms = { signal, clock, timeoutMs: this.#timeFor(request), ...waiting }
       return await raceInteractors(request.kind === 'Form' ? interactors.filter(takesForms) : interactors, envelope, terms)
@@ -152,7 +145,7 @@ export class Interactions {
     const decide = async (until: AbortSignal) => readApproval(await approver.approve(approval, until))
     return this.#observed('Approve', 'host', approval, async (correlationId) => {
       const envelope = this.#envelope(correlationId, { kind: 'Approve', approval }, 'host', approval.callId)
-      const place = this.#sources.desk?.take({ envelope, unanswerable: 'A program of the embedder decides it.' })
+      const place = this.#sources.desk?.take({ envelope, call: approval, unanswerable: BY_PROGRAM })
       this.#tell(envelope)
       return this.#inTime(signal, decide).finally(() => place?.leave())
     }, (answer) => {
@@ -227,6 +220,7 @@ function atDesk(
   return { ...(place && { elsewhere: place.answer }), [Symbol.dispose]: () => place?.leave() }
 }
 
+const BY_PROGRAM = 'A program of the embedder decides it.'
 const LATE: PersonAnswer = { decision: 'reject', reason: 'no one answered in time', late: true }
 
 const failed = (thrown: unknown): PersonAnswer => ({

@@ -2,9 +2,17 @@ import { BulkheadError, type InteractionEnvelope, type InteractionResponse } fro
 import { messageOf } from '@bulkhead/kit/error-message'
 import { readResponse, requireApproval } from './interactors.ts'
 
+/** The call that asks. */
+export interface AskingCall {
+  /** Of its session, which may be another than the one that is asked. */
+  readonly sessionId: string
+  readonly callId: string
+}
+
 /** A question that waits in this process. */
 export interface DeskQuestion {
   readonly envelope: InteractionEnvelope
+  readonly call?: AskingCall
   /** Why it is not answered here. */
   readonly unanswerable?: string
 }

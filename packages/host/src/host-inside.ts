@@ -1,0 +1,41 @@
+import type { LoadReport } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import type { Hooks } from './model/hooks.ts'
+import type { QuestionDesk } from './policy/interaction/question-desk.ts'
+import type { Redaction } from './records/redaction.ts'
+import type { Session } from './sessions/session.ts'
+import type { ToolSwitches } from './sessions/tool-switches.ts'
+import type { Workspace } from './sessions/workspace.ts'
+import type { HookChain } from './calls/hooks.ts'
+
+/** What an inspector sees and does besides what embedders do. */
+export interface HostInside {
+  /** Open questions of all sessions. */
+  readonly desk: QuestionDesk
+  /** Open sessions, sub-agents included. */
+  sessions(): readonly InspectedSession[]
+  /** Hooks of every session, those that are open included. */
+  addHooks(hooks: Hooks): () => void
+  /** What was loaded last. */
+  loaded(): LoadReport
+  /** Reports an error that no call caused. */
+  suppressed(source: string, error: unknown): void
+  /** Without the secrets of the host. */
+  redact(value: Json): Json
+}
+
+export interface InspectedSession extends Session {
+  readonly switches: ToolSwitches
+}
+
+/** `redaction`: as the audit has it. */
+export const insideOf = (
+  desk: QuestionDesk, workspaces: () => readonly Workspace[], hooks: HookChain, redaction: () => Redaction,
+): HostInside => ({
+  desk,
+  sessions: () => workspaces().flatMap((workspace) => [...workspace.sessions]).flatMap(({ family }) => family),
+  addHooks: (added) => hooks.add(added),
+  loaded: () => workspaces()[0]!.reloader.report,
+  suppressed: (source, error) => workspaces()[0]!.context.events.suppressed(source, error),
+  redact: (value) => redaction().value(value),
+})
