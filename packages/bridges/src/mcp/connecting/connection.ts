@@ -7,6 +7,7 @@ import { Backoff, LimitReached } from '../../connected/backoff.ts'
 import type { Surroundings } from '../../connected/local-server.ts'
 import { redactorOf, ServerLog } from '../../connected/server-log.ts'
 import { callFault, callResultOf, isConnectionFault } from './server-messages.ts'
+import { FrameTap } from './frame-tap.ts'
 import { ConnectionFaults } from './connection-faults.ts'
 import { catalogDigest, readCatalog, type Catalog, type CatalogTool } from './catalog/catalog.ts'
 import { listOf } from './catalog/server-content.ts'
@@ -58,6 +59,7 @@ const CONNECT_MS = 60_000
  * again, once the backoff has passed. `#move` is the only writer of the state.
  */
 export class Connection {
+  readonly frames = new FrameTap()
   readonly #entry: ServerEntry
   readonly #options: ConnectionOptions
   readonly #elicitation = new Elicitation()
@@ -86,8 +88,7 @@ export class Connection {
     const { sample } = options.embedder
     this.#sampling = sample && new Sampling(entry.name, sample, () => this.#elicitation.hasCalls)
     const { config } = entry
-    this.#credentials =
-      config.type === 'remote' ? new CredentialFile(options.credentials, new URL(config.url)) : undefined
+    this.#credentials = config.type === 'remote' ? new CredentialFile(options.credentials, new URL(config.url)) : undefined
     this.#redact = redactorOf(secretsOf(entry, options.surroundings))
     this.#log = new ServerLog((line) => visibleText(this.#redact(line)))
     this.#faults = new ConnectionFaults(entry, this.#log, (text) => this.#redact(text))
@@ -237,7 +238,7 @@ export class Connection {
       name: this.#entry.name, target, self, elicitation: this.#elicitation, signal, credentials: this.#credentials,
       roots: rootsOf(this.#entry.name, target, embedder), sampling: this.#sampling,
       onSecrets: (tokens) => void (this.#redact = redactorOf(new Map([...secrets, ...tokens]))),
-      onStderr: (line) => this.#log.add(line),
+      onStderr: (line) => this.#log.add(line), onFrame: (way, message) => this.frames.note(way, message, this.#redact),
       onListChanged: () => this.#refresh(),
     }
   }

@@ -9,6 +9,7 @@ import { CatalogFiles } from './catalog/catalog.ts'
 import type { ServerContent } from './catalog/server-content.ts'
 import { type ToolExecutor, givenTo, powersOf, serverExtension } from './catalog/server-extension.ts'
 import { type CallContext, Connection, type ConnectionOptions } from './connection.ts'
+import type { ServerFrame } from './frame-tap.ts'
 import type { ServerState } from './connection-state.ts'
 import { missingGrants } from './missing-grants.ts'
 import { serverEntries, unconfinedOf, type ServerEntry } from './server-entry.ts'
@@ -97,6 +98,11 @@ export class McpServers {
   get diagnostics(): readonly Diagnostic[] {
     return [...this.#connections.values()].flatMap(({ entry, connection: { startFault } }) =>
       startFault ? [diagnosticOf(entry, startFault.code, startFault.message)] : [])
+  }
+
+  /** Calls the listener for each message of a server. undefined: there is none. */
+  watchFrames(name: string, listener: (frame: ServerFrame) => void): (() => void) | undefined {
+    return this.#connections.values().find(({ entry }) => entry.name === name)?.connection.frames.watch(listener)
   }
 
   /** The resources and prompts that are known, by server. Connects to nothing. */

@@ -35,6 +35,8 @@ export interface ClientOptions {
   onSecrets(secrets: ReadonlyMap<string, string>): void
   onListChanged(): void
   onStderr(line: string): void
+  /** Each message of the connection. `in`: from the server. */
+  onFrame?(direction: 'in' | 'out', message: unknown): void
 }
 
 export interface CallRequest {
@@ -146,6 +148,11 @@ async function connect(
     onclose: () => ended.resolve(last),
   } satisfies Pick<Client, 'onerror' | 'onclose'>)
   const transport = transportOf(options, authorization)
+  const send = transport.send.bind(transport)
+  transport.send = (message, sending) => {
+    options.onFrame?.('out', message)
+    return send(message, sending)
+  }
   const faultOf = async (error: unknown) => authorization ? authorization.faultOf(error) : error
   const close = async () => {
     await client.close().catch(() => undefined)
@@ -160,7 +167,10 @@ async function connect(
   }
   const { onmessage } = transport
   Object.assign(transport, {
-    onmessage: (message, extra) => onmessage?.(readableResult(message), extra),
+    onmessage: (message, extra) => {
+      options.onFrame?.('in', message)
+      onmessage?.(readableResult(message), extra)
+    },
   } satisfies Pick<Transport, 'onmessage'>)
   let running = 0
   let isRetired = false

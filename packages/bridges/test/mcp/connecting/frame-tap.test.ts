@@ -1,0 +1,31 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { ServerFrame } from '../../../src/mcp/index.ts'
+import { FrameTap } from '../../../src/mcp/connecting/frame-tap.ts'
+import { Setup, call, connectedTo, resolved } from './setup.ts'
+
+let setup: Setup
+beforeEach(() => { setup = new Setup() })
+afterEach(() => setup.close())
+
+it('shows the messages of a server in both directions, while someone watches', async () => {
+  const servers = setup.open()
+  const extension = await connectedTo(servers, resolved({ ship: setup.sdk() }))
+  const frames: ServerFrame[] = []
+  expect(servers.watchFrames('boat', () => undefined)).toBeUndefined()
+  const stop = servers.watchFrames('ship', (frame) => void frames.push(frame))!
+  await call(extension, 'ship_echo', { text: 'ahoy' })
+  stop()
+  await call(extension, 'ship_echo', { text: 'later' })
+  expect(frames.map(({ direction }) => direction)).toEqual(['out', 'in'])
+  expect(JSON.parse(frames[0]!.text)).toMatchObject({ method: 'tools/call', params: { arguments: { text: 'ahoy' } } })
+  expect(frames[1]!.text).toMatch('ahoy')
+})
+
+it('cuts long messages, and removes secrets', () => {
+  const tap = new FrameTap()
+  const frames: ServerFrame[] = []
+  tap.watch((frame) => void frames.push(frame))
+  tap.note('in', { token: 'abcdefgh', more: 'x'.repeat(20_000) }, (text) => text.replace('abcdefgh', '[secret TOKEN]'))
+  expect(frames).toEqual([expect.objectContaining({ cut: true, text: expect.stringContaining('[secret TOKEN]') })])
+  expect([frames[0]!.text.length, frames[0]!.bytes > 20_000]).toEqual([16 * 1024, true])
+})
