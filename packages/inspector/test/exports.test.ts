@@ -3,6 +3,6 @@ import * as inspector from '../src/index.ts'
 import * as protocol from '../src/protocol.ts'
 
 it('the package exports the documented names', () => {
-  expect(Object.keys(inspector).toSorted()).toEqual(['pageCode'])
+  expect(Object.keys(inspector).toSorted()).toEqual(['createInspectorServer', 'listen', 'pageCode'])
   expect(Object.keys(protocol)).toEqual([])
 })

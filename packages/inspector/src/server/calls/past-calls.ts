@@ -1,0 +1,103 @@
+import { readRows, readStory, type AuditChainReader, type CallRow, type CallStory } from '@bulkhead/contract/audit'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import type { AuditLink, CallDetail, CallExport, CallItem, Span } from '../../protocol.ts'
+import type { CallQuery } from './call-query.ts'
+import { callIdOf, originWords, shown } from './live-call.ts'
+
+/** Calls as the audit has them. Latest first. Rejects with StoreUnavailable. */
+export async function pastCalls(
+  chains: readonly AuditChainReader[], { failed, tool, session, text, before, limit }: CallQuery,
+): Promise<readonly CallItem[]> {
+  const until = before === undefined ? undefined : new Date(before - 1).toISOString()
+  const rows = await readRows(chains, { failed: failed || undefined, tool, session, text, until, onlyCalls: true }, limit)
+  return rows.flatMap((row) => row.kind === 'call' ? [itemOf(row)] : []).toReversed()
+}
+
+const STATES: Readonly<Record<CallRow['state'], CallItem['state']>> = {
+  open: 'running', succeeded: 'succeeded', failed: 'failed', cancelled: 'cancelled', denied: 'denied',
+}
+
+export function itemOf(row: CallRow): CallItem {
+  const { at, host, session, call, principal, tool, origin, subject, state, decision, errorCode, message } = row
+  const { durationMs, askedMs, parent } = row
+  return {
+    id: callIdOf(session, call), session: shown(session), call: shown(call), host: shown(host), tool: shown(tool),
+    origin: originWords(origin), state: STATES[state], at: Date.parse(at), subject: shown(subject),
+    ...(principal !== undefined && { principal: shown(principal) }),
+    ...(parent !== undefined && { parent: callIdOf(session, parent) }), ...(durationMs !== undefined && { ms: durationMs }),
+    ...(askedMs !== undefined && { waitedMs: askedMs }), ...(decision && { by: shown(`${decision.source}: ${decision.reason}`) }),
+    ...(errorCode !== undefined && { code: shown(errorCode) }), ...(message !== undefined && { message: shown(message) }),
+  }
+}
+
+/** What the audit says about one call. undefined if it has none. Rejects with StoreUnavailable. */
+export async function pastCall(
+  chains: readonly AuditChainReader[], session: string, call: string,
+): Promise<CallDetail | undefined> {
+  const story = await readStory(chains, { session, call })
+  if (story === undefined || story.session !== session) return undefined
+  const { agent, decision, uses } = story
+  const item = { ...itemOf(story), ...(agent !== undefined && { agent: shown(agent) }) }
+  const decided = [...(decision ? [decision] : []), ...uses]
+    .map((one) => ({ stage: shown(one.stage), action: one.decision, source: shown(one.source), reason: shown(one.reason) }))
+  const link = linkOf(story)
+  return {
+    item, spans: spansOf(story), story: linesOf(story), decided, children: story.children.map(itemOf),
+    ...(link && { audit: link }),
+  }
+}
+
+/** The last record is the one that the others are before. */
+function linkOf({ records }: CallStory): AuditLink | undefined {
+  const last = records.findLast(({ link }) => link !== null)
+  return last && { chain: shown(last.host), position: last.position, link: last.link! }
+}
+
+/** The audit has the times of questions and of the end, and of what was asked or denied in between. */
+function spansOf({ at, durationMs, questions, uses, keys }: CallStory): readonly Span[] {
+  const begun = Date.parse(at)
+  const from = (time: string): number => Math.max(0, Date.parse(time) - begun)
+  return [
+    { kind: 'run' as const, depth: 0, words: 'the call', fromMs: 0, ...(durationMs !== undefined && { ms: durationMs }) },
+    ...questions.map(({ at: asked, askedMs, kind }) => ({
+      kind: 'person' as const, depth: 1, words: shown(`${kind}: waits for a person`), fromMs: from(asked), ...(askedMs !== undefined && { ms: askedMs }),
+    })),
+    ...uses.map(({ at: used, use, subject, decision }) => ({
+      kind: 'use' as const, depth: 1, words: shown(`${use ?? 'use'} ${subject}`), fromMs: from(used), subject: shown(subject),
+      ...(use !== undefined && { capability: shown(use) }), ...(decision === 'deny' && { failed: true as const }),
+    })),
+    ...keys.map(({ at: sent, key, method, host, path, refused }) => ({
+      kind: 'use' as const, depth: 1, words: shown(`key ${key}: ${method} ${host}${path}`), fromMs: from(sent), capability: 'secrets',
+      subject: shown(`${method} ${host}${path}`), ...(refused !== undefined && { failed: true as const }),
+    })),
+  ]
+}
+
+/** What happened, for people. */
+function linesOf({ tool, subject, decision, changes, questions, began = [], attempts, errorCode, message, state }: CallStory): readonly string[] {
+  return [
+    `${tool} ${subject}`,
+    ...(decision ? [`${decision.decision === 'allow' ? 'Allowed' : 'Denied'} by ${decision.source}: ${decision.reason}`] : []),
+    ...questions.map(({ kind, status, by, askedMs }) =>
+      `${kind} was ${status ?? 'not answered'}${by === undefined ? '' : ` by ${by}`}${askedMs === undefined ? '' : ` after ${Math.round(askedMs / 1_000)} s`}`),
+    ...changes.map(({ source, reason, subject: what }) => `${source} changed the ${what}: ${reason}`),
+    ...began.map((what) => `It ${what}`),
+    ...(attempts !== undefined && attempts > 1 ? [`${attempts} attempts`] : []),
+    errorCode === undefined ? `It ${state === 'open' ? 'has not ended' : state}.` : `${errorCode}: ${message ?? ''}`,
+  ].map(shown)
+}
+
+/** The records of a call with the links that cover them. Rejects with StoreUnavailable. */
+export async function auditRecords(
+  chains: readonly AuditChainReader[], session: string, call: string,
+): Promise<CallExport['audit']> {
+  const story = await readStory(chains, { session, call })
+  if (story === undefined || story.session !== session) return []
+  const found = await Promise.all(story.records.map(async ({ host, position, link }) => {
+    const chain = chains.find(({ name }) => name === host)
+    const [entry] = position === 0 ? [] : await chain?.records(position, 1) ?? []
+    const record: Json = entry && isJsonObject(entry.record) ? entry.record : null
+    return { chain: host, position, link: link ?? '', record }
+  }))
+  return found
+}

@@ -1,0 +1,76 @@
+import type { JsonObject } from '@bulkhead/kit/json'
+import { text } from '../access/body.ts'
+import { RequestFault } from '../fault.ts'
+import type { OpenQuestion, QuestionSource } from '../inspected.ts'
+import type { DecisionTaken, WaitingView } from '../../protocol.ts'
+import { readDecision } from './decision.ts'
+import { digestOf, waitingItem } from './waiting-item.ts'
+
+const MOST_ITEMS = 200
+
+export interface InboxOptions {
+  /** Why nothing is answered here. */
+  readonly readOnly: string | undefined
+  /** Who answers. */
+  readonly by: string
+  readonly now: () => number
+}
+
+/** Every question that waits, oldest first. */
+export class Inbox {
+  readonly #questions: QuestionSource
+  readonly #options: InboxOptions
+  /** "Not now", by id. */
+  readonly #later = new Map<string, number>()
+  /** Decisions that are being taken: the second waits for none. */
+  readonly #taking = new Set<string>()
+
+  constructor(questions: QuestionSource, options: InboxOptions) {
+    this.#questions = questions
+    this.#options = options
+  }
+
+  async view(): Promise<WaitingView> {
+    const { readOnly, now } = this.#options
+    const all = await this.#questions.list()
+    const ids = new Set(all.map(({ id }) => id))
+    for (const [id, until] of this.#later) if (until <= now() || !ids.has(id)) this.#later.delete(id)
+    return {
+      items: all.slice(0, MOST_ITEMS).map((one) => waitingItem(one, readOnly, this.#later.get(one.id))),
+      more: Math.max(0, all.length - MOST_ITEMS),
+    }
+  }
+
+  /** Throws a RequestFault, or what the host throws. */
+  async decide(id: string, body: JsonObject): Promise<DecisionTaken> {
+    const { readOnly, by, now } = this.#options
+    if (readOnly !== undefined) throw new RequestFault('ReadOnly', readOnly)
+    const question = await this.#find(id)
+    if (text(body, 'digest') !== digestOf(question)) {
+      throw new RequestFault('Changed', 'The question is not the one that was shown. Look at it again.')
+    }
+    const decision = readDecision(body, question, by, now())
+    if (decision.is === 'later') {
+      this.#later.set(id, now() + decision.minutes * 60_000)
+      return { words: `Not now. It still waits, and comes back in ${decision.minutes} min.` }
+    }
+    if (question.unanswerable !== undefined) throw new RequestFault('NotSupported', question.unanswerable)
+    if (this.#taking.has(id)) throw answered()
+    this.#taking.add(id)
+    try {
+      await this.#questions.answer(id, decision.answer)
+    } finally {
+      this.#taking.delete(id)
+    }
+    return { words: question.paused ? 'The answer is stored. The call goes on when its session resumes it.' : decision.words }
+  }
+
+  async #find(id: string): Promise<OpenQuestion> {
+    const question = (await this.#questions.list()).find((one) => one.id === id)
+    if (question) return question
+    throw answered()
+  }
+}
+
+const answered = (): RequestFault =>
+  new RequestFault('AlreadyAnswered', 'The question does not wait any more: it was answered or withdrawn.')
