@@ -33,6 +33,7 @@ const SECTIONS: readonly (readonly [title: string, guide: string, names: string]
   ['Hosts on one store', 'For `host.hosts`, `host.freeze` and `host.thaw`.', 'JoinedHost FreezeOrder Freeze FreezeReport'],
   ['Sub-agents', 'For `runAgent` of `createHost`.', 'AgentRunner AgentRequest AgentResult BackgroundTask EndedTask'],
   ['MCP', 'See [MCP](../guides/mcp.md).', 'McpBook ReplicaRecords McpServerStatus LoginOptions McpResource McpPrompt McpEmbedder McpRoot SamplingRequest SamplingResult openKitPrompts KitPrompts'],
+  ['Inspector', 'See [the inspector](../guides/inspector.md).', 'createInspector InspectorOptions Inspector'],
   ['Store', 'See [the audit](../guides/audit.md).', 'openSqliteStore SqliteStoreOptions Store'],
 ]
 

@@ -5,7 +5,7 @@ requireNodeVersion()
 const library = await import('./facade/library.ts')
 
 export const {
-  BulkheadError, COMMAND_SAFETY_PATTERNS, CORE_VERSION, createCommandClassifier, createHeadlessInteractor, createHost,
+  BulkheadError, COMMAND_SAFETY_PATTERNS, CORE_VERSION, createCommandClassifier, createHeadlessInteractor, createHost, createInspector,
   createProgrammaticInteractor, createTerminalInteractor, defineAgent, defineTool, openKitPrompts,
   openSqliteStore,
 } = library

@@ -8,8 +8,8 @@ import * as matchers from '../src/testing/vitest.ts'
 it('exports exactly the pinned names', () => {
   expect(Object.keys(bulkhead).toSorted()).toEqual([
     'BulkheadError', 'COMMAND_SAFETY_PATTERNS', 'CORE_VERSION', 'createCommandClassifier', 'createHeadlessInteractor',
-    'createHost', 'createProgrammaticInteractor', 'createTerminalInteractor', 'defineAgent', 'defineTool',
-    'openKitPrompts', 'openSqliteStore',
+    'createHost', 'createInspector', 'createProgrammaticInteractor', 'createTerminalInteractor', 'defineAgent',
+    'defineTool', 'openKitPrompts', 'openSqliteStore',
   ])
 })
 

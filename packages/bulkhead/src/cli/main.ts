@@ -31,6 +31,8 @@ const ROWS: readonly Row[] = [
     async () => (await import('./system/store.ts')).store],
   ['ps', 'List the hosts on the store, with their sessions, calls and open questions',
     async () => (await import('./system/ps.ts')).ps],
+  ['inspect', 'Serve a page that shows what waits, calls, tools, rules and health',
+    async () => (await import('./servers/inspect.ts')).inspect],
   ['freeze', 'Stop every host on the store from starting calls',
     async () => (await import('./system/freeze.ts')).freeze],
   ['thaw', 'Let the hosts on the store start calls again',

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { ConfiguredLanguageServers } from '@bulkhead/bridges/lsp'
 import type {
-  McpEmbedder, McpServers, McpServerStatus, ServerFault, ServerKeyUse, SignInPrompt, Surroundings,
+  McpEmbedder, McpServers, McpServerStatus, ServerFault, ServerFrame, ServerKeyUse, SignInPrompt, Surroundings,
 } from '@bulkhead/bridges/mcp'
 import type { Offered, OpenapiDocuments } from '@bulkhead/bridges/openapi'
 import {
@@ -71,6 +71,11 @@ export class ConnectedServers {
 
   get status(): readonly McpServerStatus[] {
     return this.#servers?.status ?? []
+  }
+
+  /** Calls the listener for each message of a server. undefined: there is no such server. */
+  watchFrames(name: string, listener: (frame: ServerFrame) => void): (() => void) | undefined {
+    return this.#servers?.watchFrames(name, listener)
   }
 
   /** Of servers that could not be started or reached. */

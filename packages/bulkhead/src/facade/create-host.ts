@@ -17,6 +17,7 @@ import { operatorEnvironment } from './command-environment.ts'
 import { closeStore } from './close-store.ts'
 import { cacheFolder, canonicalPath, homeFolder } from './folders.ts'
 import { canonicalFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
+import { inspectable, UseListeners } from './inspectable.ts'
 import { type McpBook, mcpBook } from './mcp-book.ts'
 import {
   type OpenPlace, openPlace, OpenPlaces, type PlaceOptions, type TrustChoice,
@@ -67,7 +68,7 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
 }
 
 /** A host with its layers, servers and bundled tools. */
-export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switchWorkspace' | 'callableTools' | 'delegate' | 'close'>,
+export interface Host extends Omit<CoreHost, 'inside' | 'register' | 'unregister' | 'switchWorkspace' | 'callableTools' | 'delegate' | 'close'>,
   Pick<BundledLayer, 'offeredTools'> {
   /**
    * Text for the system prompt: how to use the tools of the session, its agents, its skills, and kits. A malformed file
@@ -175,11 +176,12 @@ export async function assembleHost(
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
   const closing = new AbortController()
   const projectFolder = options.projectFolder ?? PROJECT_FOLDER
+  const uses = new UseListeners()
   const store = options.store ?? createMemoryStore()
   const owner = createProcessOwner()
   const surroundings = {
     variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
-    signal: closing.signal, ...ofSandbox,
+    signal: closing.signal, ...ofSandbox, uses,
     storeFiles: await Promise.all((store.files ?? []).map(canonicalPath)),
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>
@@ -252,6 +254,7 @@ export async function assembleHost(
     },
   }
   const stopTracing = await traceWherePresent(whole)
+  inspectable.set(whole, { core: host, places, store, uses, id: owner.id, home: options.home })
   return { host: whole, place: first }
 }
 

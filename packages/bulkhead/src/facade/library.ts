@@ -3,6 +3,7 @@ import type { SqliteStoreOptions } from '@bulkhead/store'
 import type { KitPrompts } from '@bulkhead/tools-bundled'
 import { keepCompiledCode } from './compiled-code.ts'
 import type { CreateHostOptions, Host } from './create-host.ts'
+import type { Inspector, InspectorOptions } from './inspector/create-inspector.ts'
 
 export type { CreateHostOptions, Host } from './create-host.ts'
 export type { LoginOptions, McpBook } from './mcp-book.ts'
@@ -55,6 +56,8 @@ export type {
 } from '@bulkhead/contract'
 export type { Json, JsonObject } from '@bulkhead/kit/json'
 
+export type { Inspector, InspectorOptions } from './inspector/create-inspector.ts'
+
 // Each implementation is loaded by the first call, so that importing the library stays cheap.
 
 /**
@@ -66,6 +69,15 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   keepCompiledCode()
   const implementation = await import('./create-host.ts')
   return implementation.createHost(options)
+}
+
+/**
+ * Shows a host to people: a page and a protocol that you serve. Rejects with ConfigInvalid, also for a host that
+ * `createHost` of this package did not make.
+ */
+export async function createInspector(host: Host, options?: InspectorOptions): Promise<Inspector> {
+  const implementation = await import('./inspector/create-inspector.ts')
+  return implementation.createInspector(host, options)
 }
 
 /**

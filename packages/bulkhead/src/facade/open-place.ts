@@ -4,7 +4,7 @@ import { basename, dirname, join, sep } from 'node:path'
 import type {
   CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, ProjectDecision, ProjectTrust,
   ResolvedConfig,
-  SkillDescriptor,
+  SkillDescriptor, UseTap,
 } from '@bulkhead/contract'
 import { namesIn } from '@bulkhead/kit/folders'
 import { IgnoreFiles } from '@bulkhead/loader'
@@ -50,6 +50,8 @@ export interface PlaceSurroundings {
   readonly signal: AbortSignal
   /** Called after each use of a power. */
   readonly onUse?: ((use: CapabilityUse) => void) | undefined
+  /** Measures each use of a power while someone listens. */
+  readonly uses?: UseTap
   /** Called for each error that the code of an extension threw. */
   readonly onFailure?: ((failure: CompartmentFailure) => void) | undefined
   /** Opens debuggers for extensions that this process built from a folder. */
@@ -71,7 +73,7 @@ export type TrustChoice = ProjectTrust | 'as found'
 export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
-  const { interactor, watch, config, mcp, variables, operator, home, projectFolder, env, signal, onUse } = options
+  const { interactor, watch, config, mcp, variables, operator, home, projectFolder, env, signal, onUse, uses } = options
   const { cacheFolder: cache, storeFiles, onFailure, inspect, keepsSpares = true } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
@@ -127,7 +129,7 @@ export async function openPlace(
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({
         workspace, cache, operator: ofCommands, kept, ownCode: readOnly, projectLayer, storeFiles, journal, ...sandbox,
-        ...(onUse && { onUse }), ...(onFailure && { onFailure }), ...(inspect && { inspect }),
+        ...(onUse && { onUse }), ...(uses && { uses }), ...(onFailure && { onFailure }), ...(inspect && { inspect }),
         ...(!keepsSpares && { spares: { process: 0, thread: 0 } }),
       })
     }, () => loadLateCode(servers)),
@@ -217,6 +219,10 @@ export class OpenPlaces {
 
   get servers(): OpenPlace['servers'] {
     return this.#current.servers
+  }
+
+  get workspace(): string {
+    return this.#current.workspace
   }
 
   get sandbox(): OpenPlace['sandbox'] {

@@ -21,6 +21,7 @@ const RUN_BY_THEIR_OWN: readonly string[] = [
   'docs/guides/publishing.md fixtures/http.json', 'docs/guides/verifying.md verify.ts',
   'docs/guides/dialects.md dialects.ts', 'docs/guides/acp.md agent.ts', 'docs/guides/approvals.md approve.ts',
   ...['review.ts', 'surface.ts', 'agents/reviewer.json', 'delegate.ts'].map((name) => `docs/guides/agents.md ${name}`),
+  'docs/guides/inspector.md inspected.ts',
   'docs/guides/hooks.md policy.ts', 'docs/guides/testing.md orders.ts', 'docs/guides/testing.md orders.test.ts',
   'docs/guides/libraries.md bulkhead.json', 'docs/guides/libraries.md index.js',
   ...[

@@ -24,6 +24,10 @@ const NOT_RUN: ReadonlyMap<string, string> = new Map([
     `bulkhead call lsp --args '{ "action": "hover", "path": "src/main.rs", "line": 3, "query": "main" }'`,
     'needs a language server; lsp.test.ts makes such calls',
   ],
+  ...[
+    'bulkhead inspect', 'bulkhead inspect --decide', 'bulkhead inspect --link',
+    'npx bulkhead inspect --host 0.0.0.0 --origin https://ops.example:8770 --cert cert.pem --key key.pem',
+  ].map((line) => [line, 'it serves until it is stopped; command.test.ts of inspector runs it'] as const),
   ['bulkhead mcp remove files', 'mcp-add.test.ts runs it'],
   ['bulkhead mcp login harbour', 'a person signs in; login.test.ts runs it'],
   ['bulkhead mcp logout harbour', 'login.test.ts runs it'],

@@ -45,16 +45,21 @@ export async function listenOptions(values: ValuesOf<typeof LISTEN_OPTIONS>): Pr
     if (needless !== undefined) throw new UsageError(`--${needless} requires --http.`)
     return undefined
   }
+  const address = await addressOptions({ host, cert, key, insecure })
+  const token = await givenToken(values['token-file'])
+  return { port, ...address, ...(token === undefined ? {} : { token }) }
+}
+
+/** Where to listen. Clear text beyond this machine must be allowed. Throws UsageError. */
+export async function addressOptions(
+  { host, cert, key, insecure }: Pick<ValuesOf<typeof LISTEN_OPTIONS>, 'host' | 'cert' | 'key' | 'insecure'>,
+): Promise<Pick<ListenOptions, 'host' | 'tls' | 'insecure'>> {
   if ((cert === undefined) !== (key === undefined)) throw new UsageError('Use --cert and --key together.')
   const isOpen = cert === undefined && insecure !== true && host !== undefined && !isThisMachine(hostnameOf(host))
   if (isOpen) throw new UsageError(`Other machines can reach ${host}. Add --cert and --key, or --insecure.`)
   const tls = cert === undefined || key === undefined
     ? {} : { tls: { cert: await readGiven(cert), key: await readGiven(key) } }
-  const token = await givenToken(values['token-file'])
-  return {
-    port, ...tls, ...(host === undefined ? {} : { host }), ...(insecure ? { insecure } : {}),
-    ...(token === undefined ? {} : { token }),
-  }
+  return { ...tls, ...(host === undefined ? {} : { host }), ...(insecure ? { insecure } : {}) }
 }
 
 /** The variable is removed, so that no tool or server gets it. */

@@ -1,0 +1,50 @@
+import type { AuditChainReader } from '@bulkhead/contract/audit'
+import type { Json } from '@bulkhead/kit/json'
+import type { Inspected } from '@bulkhead/inspector'
+import type { Host } from '../create-host.ts'
+import type { Inspectable } from '../inspectable.ts'
+import { CORE_VERSION } from '../version.ts'
+import { HealthViews } from './health-view.ts'
+import { PolicyViews } from './policy-view.ts'
+import { questionsOf } from './questions.ts'
+import { RecentCalls } from './recent-use.ts'
+import { ToolViews } from './tools-view.ts'
+
+/** A host as the inspector sees it. */
+export function inspectedHost(host: Host, inside: Inspectable): Inspected {
+  const { core, places, store, uses, id } = inside
+  const chains = async (): Promise<readonly AuditChainReader[]> => {
+    if (store.forgets) return []
+    const several = await store.chains?.()
+    return several ?? [{ name: '', records: (from, limit) => store.records(from, limit), auditSpan: () => store.auditSpan() }]
+  }
+  const health = new HealthViews(host, inside, chains)
+  const recent = new RecentCalls(host, chains)
+  const policy = new PolicyViews(host, inside, recent)
+  const tools = new ToolViews(host, inside, recent)
+  return {
+    version: CORE_VERSION, host: id, workspace: () => places.workspace, scope: store.forgets ? 'host' : 'store',
+    on: (listener, types) => host.on(listener, types),
+    onUse: (listener) => uses.on(({ sessionId, callId, readBytes, writtenBytes, ...use }) =>
+      listener({ ...use, session: sessionId, call: callId, bytesRead: readBytes, bytesWritten: writtenBytes })),
+    capture: (listener) => core.inside.addHooks({
+      afterToolExecution({ sessionId, callId, arguments: args }, outcome) {
+        const { metadata: _metadata, ...result } = outcome
+        listener({
+          session: sessionId, call: callId, arguments: core.inside.redact(args),
+          result: core.inside.redact(result as unknown as Json),
+        })
+      },
+    }),
+    questions: questionsOf(host, inside),
+    chains,
+    hosts: () => host.hosts(),
+    tools: (session) => tools.view(session),
+    switchTool: (session, tool, on) => tools.switch(session, tool, on),
+    previewInstall: (source) => tools.preview(source),
+    policy: () => policy.view(),
+    tryCall: (call) => policy.tryCall(call),
+    health: () => health.view(),
+    watchFrames: (server, listener) => places.servers.watchFrames(server, (frame) => listener({ ...frame, server })),
+  }
+}

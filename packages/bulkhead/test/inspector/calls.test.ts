@@ -1,0 +1,68 @@
+import type { CallDetail, CallExport, CallsView, CaptureState } from '@bulkhead/inspector/protocol'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { until } from './client.ts'
+import { openWorld } from './world.ts'
+
+const greet = { id: 'c1', name: 'greet', arguments: { name: 'Ada' } }
+
+it('sends calls as they happen, and lists them with filters', async () => {
+  await using world = await openWorld()
+  const client = await world.client()
+  const events = client.events('calls')
+  await until(events, 'hello')
+  const session = await world.host.openSession()
+  await session.call(greet)
+  await session.call({ id: 'c2', name: 'order', arguments: { what: 'tea' } })
+  const states = new Map<string, string>()
+  await until(events, 'calls', ({ items }) => {
+    for (const { call, state } of items) states.set(call, state)
+    return states.get('c1') === 'succeeded' && states.get('c2') === 'denied'
+  })
+  const names = async (query: string) => (await client.get<CallsView>(`calls${query}`)).items.map(({ call }) => call)
+  expect([
+    await names(''), await names('?failed=1'), await names('?tool=greet'), await names(`?session=${session.id}`),
+    await names('?text=zebra'), await names('?limit=1'),
+  ]).toEqual([['c2', 'c1'], ['c2'], ['c1'], ['c2', 'c1'], [], ['c2']])
+})
+
+it('shows one call as a flame, with each use of a capability', async () => {
+  await using world = await openWorld()
+  writeFileSync(join(world.folder, 'a.txt'), 'abc')
+  const client = await world.client()
+  const session = await world.host.openSession()
+  expect(await session.call({ id: 'r', name: 'read', arguments: { path: 'a.txt' } })).toMatchObject({ type: 'output' })
+  const { spans, item } = await client.get<CallDetail>(`calls/${session.id}/r`)
+  expect(item).toMatchObject({ tool: 'read', state: 'succeeded' })
+  expect(spans.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['policy', 'run', 'use']))
+  expect(spans.find(({ kind }) => kind === 'use'))
+    .toMatchObject({ capability: 'fs.read', subject: expect.stringContaining('a.txt') })
+  await expect(client.get(`calls/${session.id}/none`)).rejects.toMatchObject({ code: 'NotFound' })
+})
+
+it('captures arguments and results only while it is on, without secrets', async () => {
+  await using world = await openWorld({ decide: true })
+  const client = await world.client()
+  const session = await world.host.openSession()
+  const captured = async (id: string) => (await client.get<CallDetail>(`calls/${session.id}/${id}`)).captured
+  await session.call(greet)
+  expect(await captured('c1')).toBeUndefined()
+  await client.post<CaptureState>('capture', { on: true })
+  await session.call({ ...greet, id: 'c2', arguments: { name: 'ghp_abcdefghijklmnop1234' } })
+  await expect.poll(() => captured('c2')).toMatchObject({ arguments: expect.stringContaining('[redacted]') })
+  expect(await client.post('capture', { on: false })).toEqual({ on: false, limit: 50, kept: 0 })
+  expect(await captured('c2')).toBeUndefined()
+})
+
+it('finds past calls in the audit of the store, each with its link of the chain', async () => {
+  await using world = await openWorld({ stored: true })
+  const session = await world.host.openSession()
+  await session.call(greet)
+  await world.host.flush()
+  const client = await world.client()
+  const found = await client.get<CallExport>(`calls/${session.id}/c1/export`)
+  expect(found.format).toBe('bulkhead-call/1')
+  expect(found.audit.at(-1))
+    .toMatchObject({ link: expect.stringMatching(/^[0-9a-f]{64}$/), record: { type: 'ToolInvocationSucceeded' } })
+})

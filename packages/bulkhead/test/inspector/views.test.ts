@@ -1,0 +1,49 @@
+import type { HealthView, PolicyView, ToolsView, TriedCall } from '@bulkhead/inspector/protocol'
+import { expect, it } from 'vitest'
+import { openWorld } from './world.ts'
+
+it('shows every tool with what it adds, and switches it off for one session and its sub-agents', async () => {
+  await using world = await openWorld({ decide: true })
+  const client = await world.client()
+  const session = await world.host.openSession()
+  const { tools, tokens } = await client.get<ToolsView>(`tools?session=${session.id}`)
+  const bash = tools.find(({ name }) => name === 'bash')!
+  expect(bash).toMatchObject({ layer: 'bundled', on: true, integrity: 'bundled', adds: expect.any(Array) })
+  expect([tokens > bash.tokens, bash.tokens > 10]).toEqual([true, true])
+  const after = await client.post<ToolsView>('tools/greet', { session: session.id, on: false })
+  expect(after.tools.find(({ name }) => name === 'greet'))
+    .toMatchObject({ on: false, off: expect.stringMatching('switched off') })
+  const call = { id: 'c1', name: 'greet', arguments: {} }
+  const subagent = await session.openSubagent()
+  const other = await world.host.openSession()
+  expect(await session.call(call)).toMatchObject({ error: { code: 'ToolsDisabled' } })
+  expect(await subagent.call(call)).toMatchObject({ error: { code: 'ToolsDisabled' } })
+  expect(await other.call(call)).toMatchObject({ type: 'output' })
+  await client.post('tools/greet', { session: session.id, on: true })
+  expect(await session.call({ ...call, id: 'c2' })).toMatchObject({ type: 'output' })
+})
+
+it('shows rules with hits and what keeps them from deciding, and tries a call', async () => {
+  const rules = [
+    { permission: 'order', pattern: '*', action: 'deny' as const },
+    { permission: 'order', pattern: 'tea', action: 'allow' as const },
+  ]
+  await using world = await openWorld({ host: { config: { rules } } })
+  const client = await world.client()
+  const { rules: shown, headline } = await client.get<PolicyView>('policy')
+  expect(shown.map(({ permission, action }) => [permission, action])).toEqual([['order', 'deny'], ['order', 'allow']])
+  expect(headline).toMatchObject({ calls: 0, questions: 0 })
+  const tried = (tool: string) => client.post<TriedCall>('policy/try', { tool, arguments: {} })
+  expect(await tried('greet')).toMatchObject({ decision: 'allow' })
+  expect(await tried('nothing')).toMatchObject({ decision: 'deny', code: 'ToolNotRegistered' })
+})
+
+it('shows the health of the host', async () => {
+  await using world = await openWorld({ stored: true })
+  const client = await world.client()
+  const health = await client.get<HealthView>('health')
+  expect(health.hosts).toEqual([expect.objectContaining({ here: true, state: 'live', pid: process.pid })])
+  expect(health.hosts[0]!.memoryBytes).toBeGreaterThan(1_000_000)
+  expect(health.audit).toMatchObject({ status: 'on' })
+  expect(health.series.calls).toHaveLength(120)
+})
