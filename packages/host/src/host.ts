@@ -69,7 +69,6 @@ class ToolHost implements Host {
       store, desk, given: options.store, owner, events, clock, workspaces: () => this.#workspaces,
       onGone: () => journal.recoverAgain(),
     })
-    const desk = new QuestionDesk()
     const journal: CallJournal = new CallJournal({ store, seat, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat, desk,

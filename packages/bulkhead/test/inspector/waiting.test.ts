@@ -1,5 +1,8 @@
 import type { WaitingApproval, WaitingItem, WaitingView } from '@bulkhead/inspector/protocol'
 import { expect, it } from 'vitest'
+import { join } from 'node:path'
+import { createHost, createProgrammaticInteractor, openSqliteStore } from '../../src/index.ts'
+import { CACHE } from '../cache.ts'
 import { until } from './client.ts'
 import { openWorld } from './world.ts'
 
@@ -27,7 +30,8 @@ it('shows a call that waits, with everything that a person decides on', async ()
   const { words } = await client.post<{ words: string }>(pathOf(item), {
     do: 'allow', digest: item.digest, answer: item.answers[0]!.id,
   })
-  expect([words, await outcome]).toEqual(['The call goes on.', expect.objectContaining({ data: { ordered: 'tea' } })])
+  expect(words).toBe('The host goes on with the answer.')
+  expect(await outcome).toMatchObject({ data: { ordered: 'tea' } })
 })
 
 it('takes a limit, and counts the calls that it allows', async () => {
@@ -127,4 +131,23 @@ it('a paused call is answered in the store, and goes on when its session resumes
   expect((await client.get<WaitingView>('waiting')).items).toEqual([])
   const [paused] = await world.host.pausedCalls()
   expect(await session.resume(paused!.id)).toMatchObject({ data: { ordered: 'tea' } })
+})
+
+it('a question of another host on the store is shown whole, and answered', async () => {
+  await using world = await openWorld({ decide: true, stored: true })
+  const store = await openSqliteStore({ file: join(world.folder, 'host.db') })
+  const other = await createHost({ workspace: world.folder, home: join(world.folder, 'home'), cache: CACHE, store })
+  try {
+    const session = await other.openSession({ interactor: createProgrammaticInteractor() })
+    const outcome = session.call({ id: 'w', name: 'write', arguments: { path: 'a.txt', content: 'a' } })
+    const client = await world.client()
+    const waits = async () => (await client.get<WaitingView>('waiting')).items[0] as WaitingApproval | undefined
+    await expect.poll(waits).toMatchObject({ tool: 'write', paused: false, session: session.id, call: 'w' })
+    const item = (await waits())!
+    expect(item.unanswerable).toBeUndefined()
+    await client.post(pathOf(item), { do: 'allow', digest: item.digest, answer: 'once-call' })
+    expect(await outcome).toMatchObject({ type: 'output' })
+  } finally {
+    await other.close()
+  }
 })

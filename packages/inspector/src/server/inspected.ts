@@ -56,8 +56,8 @@ export interface CapturedOutcome {
 export interface QuestionSource {
   /** Oldest first. Rejects with StoreUnavailable. */
   list(): Promise<readonly OpenQuestion[]>
-  /** The first answer counts. Throws InteractionAlreadyAnswered or InputInvalid. */
-  answer(id: string, answer: QuestionAnswer): Promise<void>
+  /** The first answer counts. Resolves with what happens now, in words. Throws InteractionAlreadyAnswered or InputInvalid. */
+  answer(question: OpenQuestion, answer: QuestionAnswer, by: string): Promise<string>
   /** Called when a question begins to wait and when it ends. */
   onChange(listener: (change: QuestionChange) => void): () => void
 }
@@ -72,6 +72,8 @@ export interface OpenQuestion {
   readonly agent: string | undefined
   /** Who asks. */
   readonly source: string
+  /** The round in which the same is asked, for questions in the store. */
+  readonly round?: number
   /** undefined: another process has the question, and shows only that it waits. */
   readonly request: InteractionRequest | undefined
   readonly kind: string

@@ -1,39 +1,50 @@
 import type { ApprovalRequest, InteractionRequest } from '@bulkhead/contract'
-
+import {
+  openQuestions, type AnswerFate, type DeskQuestion, type InspectedSession, type QuestionBook, type WaitingQuestion,
+} from '@bulkhead/host'
+import type { OpenQuestion, QuestionChange, QuestionSource } from '@bulkhead/inspector'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { OpenQuestion, QuestionAnswer, QuestionChange, QuestionSource } from '@bulkhead/inspector'
-import type { DeskQuestion, InspectedSession, PausedCall } from '@bulkhead/host'
 import type { Host } from '../create-host.ts'
 import type { Inspectable } from '../inspectable.ts'
 
-const PAUSED = 'paused:'
+const WORDS: Readonly<Record<AnswerFate, string>> = {
+  taken: 'The host goes on with the answer.',
+  stored: 'The answer is stored. The call goes on when its session resumes it.',
+  unseen: 'The answer waits for its host, which has not confirmed it yet. It counts if no other comes first.',
+}
 
-/** The questions of this process, those of other hosts on the store, and those that the store keeps. */
+/** The questions of this process, those of other hosts on the store, and those of paused calls. */
 export function questionsOf(host: Host, { core: { inside }, store, id: own }: Inspectable): QuestionSource {
+  const book: QuestionBook | undefined = store.forgets ? undefined : openQuestions(store)
   const atDesk = (): readonly OpenQuestion[] => {
     const sessions = new Map(inside.sessions().map((session) => [session.id, session]))
     return inside.desk.questions.map((question) => deskQuestion(question, own, sessions))
   }
-  const elsewhere = async (): Promise<readonly OpenQuestion[]> => {
-    if (store.forgets) return []
-    const hosts = await host.hosts()
+  const stored = async (): Promise<readonly OpenQuestion[]> =>
+    (await book?.list() ?? []).filter((question) => question.host !== own).map((question) => storedQuestion(question, own))
+  /** Other hosts keep passwords and codes out of the store, and show that someone waits for them. */
+  const hidden = async (): Promise<readonly OpenQuestion[]> => {
+    const hosts = book === undefined ? [] : await host.hosts()
     return hosts.filter(({ id, state }) => id !== own && state !== 'gone').flatMap(({ id: asking, pid, machine, questions }) =>
-      questions.map(({ id, row }) => otherQuestion(id, row, asking, `It waits in process ${pid} on ${machine || 'this machine'}. Answer it there.`)))
+      questions.filter(({ row }) => HIDDEN.has(row['kind'])).map(({ id, row }) => hiddenQuestion(
+        id, row, asking, `It waits in process ${pid} on ${machine || 'this machine'}. Answer it there.`)))
   }
-  const paused = async (): Promise<readonly OpenQuestion[]> =>
-    (await host.pausedCalls()).filter(({ status }) => status === 'clarification_needed').map((call) => pausedQuestion(call, own))
   return {
     async list() {
-      const all = await Promise.all([atDesk(), elsewhere(), paused()])
+      const all = await Promise.all([atDesk(), stored(), hidden()])
       return all.flat().toSorted((a, b) => a.since - b.since)
     },
-    async answer(id, answer) {
-      if (!id.startsWith(PAUSED)) return inside.desk.answer(id, answer)
-      await inside.answerPaused(id.slice(PAUSED.length), storedAnswer(answer))
+    async answer({ id, round }, answer, by) {
+      if (round !== undefined) return WORDS[await book!.answer(id, answer, { by, way: 'inspector', round })]
+      inside.desk.answer(id, answer)
+      return WORDS.taken
     },
     onChange: (listener) => inside.desk.onChange(({ is, question }) => listener({ is, ...askedBy(question) })),
   }
 }
+
+const HIDDEN: ReadonlySet<Json | undefined> =
+  new Set<InteractionRequest['kind']>(['Auth.Password', 'Auth.DeviceCode', 'trustProject'])
 
 const approvalOf = (request: InteractionRequest): ApprovalRequest | undefined =>
   request.kind === 'Approve' || request.kind === 'grantStageTool' ? request.approval : undefined
@@ -49,14 +60,34 @@ function deskQuestion(
   const { envelope: { correlationId, issuedAt, request, source, principal }, unanswerable } = question
   const { session, call } = askedBy(question)
   return {
-    id: correlationId, since: Date.parse(issuedAt), host, session, call, principal: principal?.id,
+    ...askedIn(request), id: correlationId, since: Date.parse(issuedAt), host, session, call, principal: principal?.id,
     agent: approvalOf(request)?.agent ?? (session === undefined ? undefined : sessions.get(session)?.agent?.name),
-    source, request, kind: request.kind, paused: false, unanswerable, arguments: argumentsOf(request),
-    limits: request.kind === 'Approve',
+    source, paused: false, unanswerable,
   }
 }
 
-/** A person may change the arguments of a call. */
+function storedQuestion(question: WaitingQuestion, own: string): OpenQuestion {
+  const { id, round, host, since, source, request, callId, sessionId, principal, paused = false } = question
+  const approval = approvalOf(request)
+  return {
+    ...askedIn(request), id, round, host: host || own, since, source, paused, principal, agent: approval?.agent,
+    session: approval?.sessionId ?? sessionId, call: callId, unanswerable: undefined,
+  }
+}
+
+function hiddenQuestion(id: string, row: JsonObject, host: string, unanswerable: string): OpenQuestion {
+  const { since, kind, source } = row
+  return {
+    id, since: typeof since === 'number' ? since : 0, host, session: undefined, call: undefined, principal: undefined,
+    agent: undefined, source: typeof source === 'string' ? source : 'host', request: undefined, paused: false,
+    kind: typeof kind === 'string' ? kind : 'question', unanswerable, arguments: undefined, limits: false,
+  }
+}
+
+/** A person may limit an approval, and change the arguments of a call. */
+const askedIn = (request: InteractionRequest): Pick<OpenQuestion, 'request' | 'kind' | 'arguments' | 'limits'> =>
+  ({ request, kind: request.kind, arguments: argumentsOf(request), limits: request.kind === 'Approve' })
+
 function argumentsOf(request: InteractionRequest): JsonObject | undefined {
   if (request.kind !== 'Approve') return undefined
   try {
@@ -65,27 +96,4 @@ function argumentsOf(request: InteractionRequest): JsonObject | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Other hosts show that a question waits, and not what it is. */
-function otherQuestion(id: string, row: JsonObject, host: string, unanswerable: string): OpenQuestion {
-  const { since, kind, source } = row
-  return {
-    id, since: typeof since === 'number' ? since : 0, host, session: undefined, call: undefined, principal: undefined,
-    agent: undefined, source: typeof source === 'string' ? source : 'host', request: undefined,
-    kind: typeof kind === 'string' ? kind : 'question', paused: false, unanswerable, arguments: undefined, limits: false,
-  }
-}
-
-function pausedQuestion({ id, sessionId, principal, call, question, pausedAt }: PausedCall, host: string): OpenQuestion {
-  return {
-    id: `${PAUSED}${id}`, since: Date.parse(pausedAt), host, session: sessionId, call: call.id, principal, agent: undefined,
-    source: call.name, request: question, kind: question.kind, paused: true, unanswerable: undefined,
-    arguments: argumentsOf(question), limits: question.kind === 'Approve',
-  }
-}
-
-/** A paused call keeps the value that a person answered with. */
-function storedAnswer(answer: QuestionAnswer): Json {
-  return answer.status === 'accepted' ? answer.value : { decision: 'reject', ...(answer.reason !== undefined && { reason: answer.reason }) }
 }

@@ -7,7 +7,7 @@ import { answerId, approvalIn } from './waiting-item.ts'
 
 /** What a decision means for the host. `minutes`: not now. */
 export type ReadDecision =
-  | { readonly is: 'answer'; readonly answer: QuestionAnswer; readonly words: string }
+  | { readonly is: 'answer'; readonly answer: QuestionAnswer }
   | { readonly is: 'later'; readonly minutes: number }
 
 const LATER_MINUTES = 10
@@ -21,18 +21,18 @@ export function readDecision(body: JsonObject, question: OpenQuestion, by: strin
     case 'reject': {
       const reason = optionalText(body, 'reason')
       return {
-        is: 'answer', words: 'The call is denied.',
+        is: 'answer',
         answer: question.request && approvalIn(question.request)
           ? approved(question, { decision: 'reject', by, ...(reason !== undefined && { reason }) })
           : { status: 'rejected', ...(reason !== undefined && { reason }) },
       }
     }
-    case 'allow': return { is: 'answer', words: 'The call goes on.', answer: approved(question, readAllow(body, question, by, now)) }
+    case 'allow': return { is: 'answer', answer: approved(question, readAllow(body, question, by, now)) }
     case 'answer': {
       const { value } = body
       if (value === undefined) throw invalid('"value" is missing.', '/value')
       const answer = value === null ? { status: 'rejected' as const } : { status: 'accepted' as const, value }
-      return { is: 'answer', answer, words: value === null ? 'The question is declined.' : 'The question is answered.' }
+      return { is: 'answer', answer }
     }
     default: throw invalid('"do" must be allow, reject, later or answer.', '/do')
   }

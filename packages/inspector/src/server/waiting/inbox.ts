@@ -58,11 +58,10 @@ export class Inbox {
     if (this.#taking.has(id)) throw answered()
     this.#taking.add(id)
     try {
-      await this.#questions.answer(id, decision.answer)
+      return { words: await this.#questions.answer(question, decision.answer, by) }
     } finally {
       this.#taking.delete(id)
     }
-    return { words: question.paused ? 'The answer is stored. The call goes on when its session resumes it.' : decision.words }
   }
 
   async #find(id: string): Promise<OpenQuestion> {
