@@ -35,12 +35,16 @@ export class ChaosRun {
   readonly #places: readonly Place[]
   readonly #server: PostgresServer
   readonly #calm: Store
+  readonly #onEnd: () => void
   #next = 0
   #isCalm = false
 
   constructor(sources: {
     readonly folder: string; readonly places: readonly Place[]; readonly server: PostgresServer; readonly calm: Store
+    /** Called with each outcome. */
+    readonly onEnd: () => void
   }) {
+    this.#onEnd = sources.onEnd
     this.#folder = sources.folder
     this.#places = sources.places
     this.#server = sources.server
@@ -79,6 +83,7 @@ export class ChaosRun {
         refusals = this.#isCalm && code !== undefined && code !== 'IdempotencyKeyInUse' ? refusals + 1 : 0
         if (outcome && (code === undefined || !AGAIN.has(code) || refusals > MOST_REFUSALS)) {
           this.ended.set(work.key, { work, outcome })
+          this.#onEnd()
           break
         }
         await pause(20)

@@ -9,6 +9,7 @@ import { openPostgresStore } from '@bulkhead/store-postgres'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { needs } from '../../../../../scripts/machine.ts'
 import { startPostgres, type PostgresServer } from '../../../../../scripts/postgres/server.ts'
+import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { writeExtension } from '../../extension-folder.ts'
 import { Place } from './chaos-hosts.ts'
 import { ChaosRun, insist } from './chaos-run.ts'
@@ -54,10 +55,14 @@ async function settlements(): Promise<ReadonlyMap<string, readonly unknown[]>> {
   return new Map([...Map.groupBy(found, ([id]) => id)].map(([id, all]) => [id, all.map(([, code]) => code)]))
 }
 
-describe('three hosts, while hosts, server and connections fail', needs('PostgreSQL'), () => {
+const LONG = { timeout: thoroughly(600_000, 4 * 3_600_000) }
+
+describe('three hosts, while hosts, server and connections fail', { ...needs('PostgreSQL'), ...LONG }, () => {
   it('lose no outcome, redeem no approval twice, start nothing after a freeze and overspend no budget', async () => {
     places = await Promise.all(['a', 'b', 'c'].map((name) => Place.open(folder, server, name)))
-    const run = new ChaosRun({ folder, places, server, calm })
+    // A test that runs for long shows its progress by what it expects.
+    const onEnd = () => expect(run.ended.size).toBeGreaterThan(0)
+    const run: ChaosRun = new ChaosRun({ folder, places, server, calm, onEnd })
     await run.run()
     const lines = run.lines()
     const timesRan = Map.groupBy(lines, ({ tool, n }) => tool === 'asks_first' ? `ticket-${n}` : `key-${n}`)
