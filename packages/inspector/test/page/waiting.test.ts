@@ -137,6 +137,24 @@ describe('what waits', needs('Chromium'), () => {
     expect(errors).toEqual([])
   })
 
+  it('is inert again when it moves up', async () => {
+    const { server, page } = await opened()
+    server.ask(approval('a1'), approval('a2', { since: Date.now(), tool: 'edit' }))
+    await page.getByText('edit asks for approval').click()
+    await expect.poll(() => button(page, 'Allow this call').last().isEnabled()).toBe(true)
+    await page.evaluate(`
+      seen = []
+      new MutationObserver(() => {
+        const all = document.querySelectorAll('.answers')
+        if (all.length === 1) seen.push(all[0].matches(':disabled'))
+      }).observe(document, { subtree: true, childList: true, attributes: true })
+    `)
+    server.settle('a1')
+    await expect.poll(() => page.title()).toMatch(/^1 waits, /)
+    await expect.poll(() => button(page, 'Allow this call').isEnabled()).toBe(true)
+    expect(await page.evaluate('seen')).toContain(true)
+  })
+
   it('says why it cannot be answered here', async () => {
     const { server, page } = await opened()
     server.ask(approval('a1', { unanswerable: 'The inspector only reads. Start it with --decide.' }))

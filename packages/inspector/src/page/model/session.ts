@@ -20,7 +20,7 @@ export async function begin(): Promise<void> {
     signOut(error.message)
   }
   if (about.value !== undefined) setServerNow(about.value.now)
-  if (signedOut.value !== undefined && token === undefined) keepWanted()
+  if (signedOut.value !== undefined) keepWanted()
 }
 
 /** A fresh link, or the token of it, that a person pasted. Throws a Fault. */

@@ -14,6 +14,15 @@ export const inFront = computed(() => waiting.value?.items.filter((item) => !isL
 export const putOff = computed(() => waiting.value?.items.filter(isLater) ?? [])
 export const waitingCount = computed(() => inFront.value.length + (waiting.value?.more ?? 0))
 
+/**
+ * Changes with a question, and with where it stands: if one above it is answered elsewhere, it moves under the pointer of a
+ * person who was about to click something else.
+ */
+export function placeOf(item: WaitingItem): string {
+  const ids = [...inFront.value, ...putOff.value].map(({ id }) => id)
+  return [...ids.slice(0, ids.indexOf(item.id)), item.digest].join(' ')
+}
+
 /** The last decision of this tab, in words. */
 export const decided = signal<string | undefined>(undefined)
 

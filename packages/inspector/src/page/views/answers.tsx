@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { WaitingAnswer, WaitingApproval, WaitingItem } from '../../protocol.ts'
 import { passkeyFor } from '../model/passkey.ts'
-import { decide } from '../model/waiting.ts'
+import { decide, placeOf } from '../model/waiting.ts'
 import { shown } from '../model/words.ts'
 import { useArmed } from '../parts/hooks.ts'
 import { Fault } from '../parts/texts.tsx'
@@ -14,7 +14,7 @@ export function useDeciding(item: WaitingItem): {
   readonly fault: string | undefined
   readonly take: (work: () => Promise<void>) => void
 } {
-  const isArmed = useArmed(item.digest)
+  const isArmed = useArmed(placeOf(item))
   const [isBusy, setBusy] = useState(false)
   const [fault, setFault] = useState<string>()
   const take = (work: () => Promise<void>): void => {
