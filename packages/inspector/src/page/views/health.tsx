@@ -146,7 +146,7 @@ const Hosts = ({ of }: { of: readonly HostHealth[] }) => (
               {plural(host.sessions, 'session')}, {plural(host.calls, 'call')}
               {host.questions > 0 && <span class="person">, {plural(host.questions, 'question')}</span>}
               {host.lagMs !== undefined && host.lagMs > 50 && (
-                <span class="person"> busy for {duration(host.lagMs)}</span>
+                <span class="person">, busy for {duration(host.lagMs)}</span>
               )}
             </td>
             <Use {...host} />
