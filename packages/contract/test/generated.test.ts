@@ -78,7 +78,7 @@ it('docs/reference/events.md has the fields of each event', async () => {
   const [, decided = ''] = /^### ToolInvocationDecided\n([\s\S]*?)^###/m.exec(page) ?? []
   expect([...decided.matchAll(/^\| `(\w+)/gm)].map((match) => match[1])).toEqual([
     'sessionId', 'principal', 'callId', 'tool', 'origin', 'decision', 'stage', 'source', 'reason', 'approvalKey',
-    'arguments', 'args', 'program',
+    'arguments', 'args', 'parentCallId', 'program', 'use',
   ])
 })
 
