@@ -8,7 +8,7 @@ import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 
 /** Blocks with a file name are complete programs. Each has its own test; tutorials.test.ts runs those of tutorials. */
 const RUN_BY_THEIR_OWN: readonly string[] = [
-  'README.md bulkhead.json', 'README.md index.js', 'README.md agent.ts',
+  'README.md index.ts', 'README.md agent.ts', 'docs/guides/policy.md policy-tests.yaml',
   ...['word-count.ts', 'README.md', 'guidance.yaml', 'test/word-count.test.ts', 'test/cancelled.ts'].map(
     (name) => `CONTRIBUTING.md ${name}`,
   ),

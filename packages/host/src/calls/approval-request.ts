@@ -109,7 +109,8 @@ function shownOffer({ decision, covers, words, keys, narrower = [] }: Offer, fil
   // A key is chosen by its text: one that looks like another is not offered.
   const plain = narrower.map(({ key }) => key).filter((key) => visibleText(key) === key)
   return {
-    decision, covers, words: visibleText(words(files)), ...(keys.length > 0 && { keys: keys.map(({ key }) => key) }),
+    decision, covers, words: visibleText(words(files)),
+    ...(keys.length > 0 && { keys: keys.map(({ key }) => visibleText(key)) }),
     ...(plain.length > 0 && { narrower: plain }),
   }
 }

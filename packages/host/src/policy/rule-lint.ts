@@ -129,10 +129,16 @@ function widthOf({ permission, pattern, paths = [pattern] }: ScopedRule, tools: 
   return paths.some((path) => globContains(path, '/') === true) ? 'every file on this machine' : undefined
 }
 
+function withoutStars(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '*') end--
+  return text.slice(0, end)
+}
+
 function wideCommand(pattern: string): string | undefined {
   const [program = '', ...rest] = pattern.split(' ')
   if (program.includes('*') && !/[\w./-]{2}/.test(program.replaceAll('*', ''))) return `every command that ends like "${pattern}"`
-  const name = program.replace(/\*+$/, '').split('/').at(-1)!
+  const name = withoutStars(program).split('/').at(-1)!
   const isOpen = rest.length === 0 ? program.endsWith('*') : rest[0]!.startsWith('*')
   return isOpen && RUNNERS.has(name) ? `every command: ${name} runs what its arguments name` : undefined
 }

@@ -174,7 +174,8 @@ export function readApproval(value: unknown): ApprovalAnswer {
   }
 }
 
-const IN_A_ZONE = /T.*(?:Z|[+-]\d\d:\d\d)$/
+/** A date with a time and its zone. */
+const IN_A_ZONE = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/
 
 /** An answer with a limit that cannot be read must not count without it. */
 function areLimits(value: object): value is Pick<ApprovalAnswer, 'key' | 'until' | 'uses' | 'arguments'> {
