@@ -7,6 +7,8 @@ enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/compi
 
 const { values: { exit = false, columns } } =
   parseArgs({ options: { exit: { type: 'boolean' }, columns: { type: 'string' } } })
+// Where no one looks, such as in CI, it ends with the story.
+const stays = process.stdout.isTTY && !process.env['CI'] && !exit
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 print('Bulkhead demo: a scripted agent calls real tools. It needs no API key and no network.')
@@ -14,6 +16,8 @@ print('Bulkhead demo: a scripted agent calls real tools. It needs no API key and
 const [{ playDemo }, { createReporter }, { openStage }] =
   await Promise.all([import('./demo.ts'), import('./reporter.ts'), import('./stage.ts')])
 await using stage = await openStage()
+// Before the story begins, so that it sees all of it.
+await using inspector = stays ? await (await import('./open-inspector.ts')).openInspector(stage.host) : undefined
 const width = columns === undefined ? process.stdout.columns : Number(columns)
 const failed = await playDemo(stage, createReporter(print, width))
 print(failed === 0 ? `
@@ -23,4 +27,12 @@ All scenarios passed. Try next:
   ./node_modules/.bin/bulkhead new my-tool                                create your own extension
 Start reading at README.md.` : `\n${failed} scenarios failed.`)
 process.exitCode = failed === 0 ? 0 : 1
-void exit
+if (inspector) {
+  print(`
+This very session, in your browser (the link works once, for five minutes):
+  ${inspector.link()}
+Ctrl-C ends it.`)
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())
+  })
+}

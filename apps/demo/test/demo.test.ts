@@ -6,7 +6,9 @@ import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { picture } from '../../../scripts/record.ts'
 import { differences, SCENARIOS } from '../src/scenarios.ts'
+import { openInspector } from '../src/open-inspector.ts'
 import { createReporter } from '../src/reporter.ts'
+import { openStage } from '../src/stage.ts'
 import type { Outcome } from 'bulkhead'
 
 const metadata: Outcome['metadata'] = { call_id: 'c', tool: 't', origin: null, duration_ms: 1, attempt: 1 }
@@ -27,6 +29,17 @@ describe('the demo', () => {
     expect(printed).toContain('All scenarios passed.')
     expect(code).toBe(0)
     for (const { title } of SCENARIOS) expect(printed).toContain(title)
+  })
+})
+
+describe('the inspector of the demo', () => {
+  it('is reached by a link that signs in once, and by none without it', async () => {
+    await using stage = await openStage()
+    await using inspector = await openInspector(stage.host)
+    const link = new URL(inspector.link())
+    expect(link.hash).toMatch(/^#[\w-]{20,}$/)
+    expect((await fetch(link)).headers.get('content-type')).toMatch(/^text\/html/)
+    expect((await fetch(new URL('/api/calls', link))).status).toBe(401)
   })
 })
 
