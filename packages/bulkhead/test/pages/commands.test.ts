@@ -25,7 +25,7 @@ const NOT_RUN: ReadonlyMap<string, string> = new Map([
     'needs a language server; lsp.test.ts makes such calls',
   ],
   ...[
-    'bulkhead inspect', 'bulkhead inspect --decide', 'bulkhead inspect --link',
+    'bulkhead inspect', 'bulkhead inspect --decide', 'bulkhead inspect --link', 'npx bulkhead inspect --decide',
     'npx bulkhead inspect --host 0.0.0.0 --origin https://ops.example:8770 --cert cert.pem --key key.pem',
   ].map((line) => [line, 'it serves until it is stopped; command.test.ts of inspector runs it'] as const),
   ['bulkhead mcp remove files', 'mcp-add.test.ts runs it'],
