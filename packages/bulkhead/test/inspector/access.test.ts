@@ -90,3 +90,15 @@ it('is mounted below a path of another server', async () => {
   await expect(createInspector({ ...world.host })).rejects.toMatchObject({ code: 'ConfigInvalid' })
   await expect(createInspector(world.host, { base: 'ops' })).rejects.toMatchObject({ code: 'ConfigInvalid' })
 })
+
+it('serves the page and its files', async () => {
+  await using world = await openWorld()
+  const page = await fetch(`${world.url}/`)
+  const html = await page.text()
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect(html).not.toMatch(/<script(?![^>]*\ssrc=)|\sstyle=|https?:\/\/(?!localhost)/)
+  const [, script] = /src="(?:\.\/)?(assets\/main-[\w-]+\.js)"/.exec(html)!
+  const found = await fetch(`${world.url}/${script}`)
+  expect([found.status, found.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8'])
+  expect((await fetch(`${world.url}/assets/../../package.json`)).status).toBe(404)
+})

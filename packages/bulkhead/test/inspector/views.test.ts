@@ -28,11 +28,15 @@ it('shows rules with hits and what keeps them from deciding, and tries a call', 
     { permission: 'order', pattern: '*', action: 'deny' as const },
     { permission: 'order', pattern: 'tea', action: 'allow' as const },
   ]
-  await using world = await openWorld({ host: { config: { rules } } })
+  await using world = await openWorld({ stored: true, host: { config: { rules } } })
+  const session = await world.host.openSession()
+  expect(await session.call({ id: 'c', name: 'order', arguments: { what: 'x' } })).toMatchObject({ type: 'error' })
   const client = await world.client()
-  const { rules: shown, headline } = await client.get<PolicyView>('policy')
-  expect(shown.map(({ permission, action }) => [permission, action])).toEqual([['order', 'deny'], ['order', 'allow']])
-  expect(headline).toMatchObject({ calls: 0, questions: 0 })
+  const { rules: shown, headline, findings } = await client.get<PolicyView>('policy')
+  expect(shown.map(({ permission, action, hits }) => [permission, action, hits]))
+    .toEqual([['order', 'deny', 1], ['order', 'allow', 0]])
+  expect(headline).toMatchObject({ calls: 1, questions: 0, span: 'the last 30 days' })
+  expect(findings).toMatchObject([{ kind: 'cannot win', words: expect.stringMatching('never decides') }])
   const tried = (tool: string) => client.post<TriedCall>('policy/try', { tool, arguments: {} })
   expect(await tried('greet')).toMatchObject({ decision: 'allow' })
   expect(await tried('nothing')).toMatchObject({ decision: 'deny', code: 'ToolNotRegistered' })

@@ -10,14 +10,17 @@ import { addressOptions, listenFault } from './mcp-listen.ts'
 const PORT = 8770
 
 const OPTIONS = {
-  decide: { type: 'boolean', text: 'let people on the page answer questions, switch tools and capture (default: they only read)' },
+  decide: {
+    type: 'boolean', text: 'let people on the page answer questions, switch tools and capture (default: they only read)',
+  },
   link: { type: 'boolean', text: 'print a fresh link to the inspector of this folder that runs, and exit' },
   port: {
     type: 'string', value: 'N', whole: { least: 0, most: 65_535 }, text: `the port (default: ${PORT}; 0 is any free port)`,
   },
   host: {
     type: 'string', value: 'ADDRESS',
-    text: 'the address to listen on (default: 127.0.0.1)\nan address that other machines can reach needs --cert and --key, or --insecure',
+    text: 'the address to listen on (default: 127.0.0.1)\nan address that other machines can reach needs --cert and '
+      + '--key, or --insecure',
   },
   origin: {
     type: 'string', value: 'URL', multiple: true,

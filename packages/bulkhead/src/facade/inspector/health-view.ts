@@ -31,10 +31,15 @@ export class HealthViews {
     const frozen = await this.#inside.store.work?.frozen().catch(() => undefined)
     return {
       hosts, processes: this.#processes(walls), servers: this.#servers(walls), audit,
-      walls: walls?.walls.map(({ name, around, stands, reason, cost, cure }) =>
-        ({ name, around, stands, ...(reason !== undefined && { reason: shown(reason) }), cost: shown(cost), cure: shown(cure) })) ?? [],
+      walls: walls?.walls.map(({ name, around, stands, reason, cost, cure }) => ({
+        name, around, stands, ...(reason !== undefined && { reason: shown(reason) }), cost: shown(cost), cure: shown(cure),
+      })) ?? [],
       wallLine: walls?.line ?? 'The walls of this machine could not be tried now.',
-      ...(frozen && { frozen: { since: frozen.since, by: shown(frozen.by), ...(frozen.reason !== undefined && { reason: shown(frozen.reason) }) } }),
+      ...(frozen && {
+        frozen: {
+          since: frozen.since, by: shown(frozen.by), ...(frozen.reason !== undefined && { reason: shown(frozen.reason) }),
+        },
+      }),
       problems: this.#host.diagnostics.map(({ message, cure }) => shown(`${message} ${cure ?? ''}`.trim())),
     }
   }
@@ -88,7 +93,8 @@ export class HealthViews {
     const around = standing(walls, 'servers')
     return this.#host.mcp.servers().map(({ name, type, address, state, unconfined, error }) => ({
       name: shown(name), kind: 'mcp' as const, address: shown(address), state, restarts: this.#ends.get(name) ?? 0,
-      walls: type === 'local' && unconfined !== true ? around : [], ...(error && { fault: shown(error.message) }), frames: state !== 'disabled',
+      walls: type === 'local' && unconfined !== true ? around : [], frames: state !== 'disabled',
+      ...(error && { fault: shown(error.message) }),
     }))
   }
 
@@ -104,7 +110,8 @@ export class HealthViews {
   async #audit(): Promise<AuditHealth> {
     const { config: { merged: { audit } } } = this.#inside.core.inside.loaded()
     const chains = await this.#chains().catch(() => [])
-    const spans = await Promise.all(chains.map(async ({ name, auditSpan }) => ({ name: shown(name), ...await auditSpan() }))).catch(() => [])
+    const spans = await Promise.all(chains.map(async (chain) => ({ name: shown(chain.name), ...await chain.auditSpan() })))
+      .catch(() => [])
     const listed = spans.map(({ name, first, last, link }) => ({ name, first, last, link }))
     if (this.#lost !== undefined) return { status: 'lost', words: `Records were lost: ${shown(this.#lost)}`, chains: listed }
     if (chains.length === 0) return { status: 'off', words: 'Nothing outlives this process: there is no store.', chains: [] }

@@ -107,10 +107,11 @@ interface ItemParts {
 }
 
 function toolItem(tool: ToolListing, { surface, use, signer, off, fixed }: ItemParts): ToolItem {
-  const { name, label, description, layer, extension, version, integrity, server, mode, gated, may, shadows, state, inputSchema } = tool
+  const { name, label, description, layer, extension, version, integrity, server, mode, gated } = tool
+  const { may, shadows, state, inputSchema } = tool
   return {
-    name: shown(name), label: shown(label), description: visibleText(description, { keepLines: true }), layer, extension: shown(extension),
-    version: shown(version), integrity, ...(signer !== undefined && { signer: shown(signer) }),
+    name: shown(name), label: shown(label), description: visibleText(description, { keepLines: true }), layer,
+    extension: shown(extension), version: shown(version), integrity, ...(signer !== undefined && { signer: shown(signer) }),
     ...(server && { server: shown(`${server.kind} ${server.name}, ${server.address}`) }),
     ...(server?.unconfined && { unconfined: server.unconfined === 'network' ? 'its network is open' : 'it has no jail' }),
     mode, gated, may: powerPhrases(may, 'may').map(shown), adds: addedBy(name, surface),

@@ -41,7 +41,9 @@ export class CallsViews {
     const { chains } = await this.#chains()
     const past = await pastCall(chains, session, call).catch(() => undefined)
     const captured = this.#capture.get(id)
-    if (live === undefined && past === undefined) throw new RequestFault('NotFound', `There is no call ${shown(call)} in the session ${shown(session)}.`)
+    if (live === undefined && past === undefined) {
+      throw new RequestFault('NotFound', `There is no call ${shown(call)} in the session ${shown(session)}.`)
+    }
     return {
       ...(live === undefined ? past! : this.#ofLive(live)), ...(live && past && { story: past.story }),
       ...(past?.audit && { audit: past.audit }), ...(captured && { captured }),
@@ -59,13 +61,16 @@ export class CallsViews {
 
   #ofLive(live: LiveCall): CallDetail {
     const { item, spans, decided } = live
-    return { item, spans, decided: [...decided], story: storyOf(item), children: this.#live.children(item.id).map((child) => child.item) }
+    const children = this.#live.children(item.id).map((child) => child.item)
+    return { item, spans, decided: [...decided], story: storyOf(item), children }
   }
 
   async #chains(): Promise<{ readonly chains: readonly AuditChainReader[]; readonly why: string }> {
     try {
       const chains = await this.#inspected.chains()
-      return { chains, why: chains.length === 0 ? 'The calls of this process since the inspector started.' : 'The calls of this process, and the audit of the store.' }
+      const why = chains.length === 0
+        ? 'The calls of this process since the inspector started.' : 'The calls of this process, and the audit of the store.'
+      return { chains, why }
     } catch (error) {
       return { chains: [], why: `The calls of this process. The audit cannot be read: ${shown(String(error))}` }
     }
@@ -78,8 +83,9 @@ export class CallsViews {
     const known = new Set(own.map(({ id }) => id))
     const hosts = await this.#inspected.hosts().catch(() => [])
     const others = hosts.flatMap(({ id: host, sessions, state }) => sessions.map(({ id, row }) => ({
-      id: shown(id), host: shown(host), workspace: textIn(row, 'workspace') ?? '', open: state !== 'gone', since: Number(row['since']) || 0,
-      ...optional('principal', textIn(row, 'principal')), ...optional('agent', textIn(row, 'agent')), ...optional('parent', textIn(row, 'parentId')),
+      id: shown(id), host: shown(host), workspace: textIn(row, 'workspace') ?? '', open: state !== 'gone',
+      since: Number(row['since']) || 0, ...optional('principal', textIn(row, 'principal')),
+      ...optional('agent', textIn(row, 'agent')), ...optional('parent', textIn(row, 'parentId')),
     })))
     return [...own, ...others.filter(({ id }) => !known.has(id))]
   }

@@ -58,7 +58,9 @@ export class LiveCall {
   }
 
   decide({ decision, stage, source, reason, approvalKey, origin }: EventOf<'ToolInvocationDecided'>, now: number): void {
-    if (this.decided.length < MOST_SPANS) this.decided.push(Object.freeze({ stage: shown(stage), action: decision, source: shown(source), reason: shown(reason) }))
+    if (this.decided.length < MOST_SPANS) {
+      this.decided.push({ stage: shown(stage), action: decision, source: shown(source), reason: shown(reason) })
+    }
     // A use is decided while the call runs.
     if (this.#state === 'running' || this.isOver) return this.#change()
     this.#origin = origin
@@ -89,7 +91,8 @@ export class LiveCall {
 
   /** A compartment for it started. */
   compartment(words: string, from: number, now: number): void {
-    this.#add({ kind: 'start', depth: 1, words, fromMs: this.#offset(Math.max(from, this.#begun)), ms: ms(now - Math.max(from, this.#begun)) })
+    const begun = Math.max(from, this.#begun)
+    this.#add({ kind: 'start', depth: 1, words, fromMs: this.#offset(begun), ms: ms(now - begun) })
     this.#change()
   }
 
@@ -102,8 +105,8 @@ export class LiveCall {
 
   use({ part, subject, ms: took, failed, bytesRead, bytesWritten }: ObservedUse, now: number): void {
     this.#add({
-      kind: 'use', depth: 1, words: `${part} ${shown(subject)}`, fromMs: this.#offset(Math.max(this.#begun, now - took)), ms: ms(took),
-      capability: part, subject: shown(subject), ...(bytesRead > 0 && { bytesRead }),
+      kind: 'use', depth: 1, words: `${part} ${shown(subject)}`, ms: ms(took),
+      fromMs: this.#offset(Math.max(this.#begun, now - took)), capability: part, subject: shown(subject), ...(bytesRead > 0 && { bytesRead }),
       ...(bytesWritten > 0 && { bytesWritten }), ...(failed && { failed }),
     })
     this.#change()

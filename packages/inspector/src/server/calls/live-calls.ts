@@ -26,7 +26,10 @@ export class LiveCalls {
   readonly #stop: readonly (() => void)[]
 
   /** `onEnd`: called for each call that ended. */
-  constructor(inspected: Pick<Inspected, 'host' | 'on' | 'onUse' | 'questions'>, onEnd: (call: LiveCall) => void, now = () => performance.now()) {
+  constructor(
+    inspected: Pick<Inspected, 'host' | 'on' | 'onUse' | 'questions'>, onEnd: (call: LiveCall) => void,
+    now = () => performance.now(),
+  ) {
     this.#host = inspected.host
     this.#now = now
     this.#onEnd = onEnd
@@ -78,8 +81,10 @@ export class LiveCalls {
         if (parentCallId !== undefined) this.#calls.get(callIdOf(sessionId, parentCallId))?.child(call, this.#now())
         return
       }
-      case 'ToolInvocationDecided': return this.#change(event.sessionId, event.callId, (call) => call.decide(event, this.#now()))
-      case 'ToolInvocationStarted': return this.#change(event.sessionId, event.callId, (call) => call.start(event.attempt, this.#now()))
+      case 'ToolInvocationDecided':
+        return this.#change(event.sessionId, event.callId, (call) => call.decide(event, this.#now()))
+      case 'ToolInvocationStarted':
+        return this.#change(event.sessionId, event.callId, (call) => call.start(event.attempt, this.#now()))
       case 'ToolInvocationSucceeded':
       case 'ToolInvocationFailed':
       case 'ToolInvocationCancelled':

@@ -1,4 +1,4 @@
-import { readRows, readStory, type AuditChainReader, type CallRow, type CallStory } from '@bulkhead/contract/audit'
+import { readRows, readStory, storyLines, type AuditChainReader, type CallRow, type CallStory } from '@bulkhead/contract/audit'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { AuditLink, CallDetail, CallExport, CallItem, Span } from '../../protocol.ts'
 import type { CallQuery } from './call-query.ts'
@@ -42,7 +42,7 @@ export async function pastCall(
     .map((one) => ({ stage: shown(one.stage), action: one.decision, source: shown(one.source), reason: shown(one.reason) }))
   const link = linkOf(story)
   return {
-    item, spans: spansOf(story), story: linesOf(story), decided, children: story.children.map(itemOf),
+    item, spans: spansOf(story), story: storyLines(story).map(({ label, text }) => shown(`${label}: ${text}`)), decided, children: story.children.map(itemOf),
     ...(link && { audit: link }),
   }
 }
@@ -60,7 +60,8 @@ function spansOf({ at, durationMs, questions, uses, keys }: CallStory): readonly
   return [
     { kind: 'run' as const, depth: 0, words: 'the call', fromMs: 0, ...(durationMs !== undefined && { ms: durationMs }) },
     ...questions.map(({ at: asked, askedMs, kind }) => ({
-      kind: 'person' as const, depth: 1, words: shown(`${kind}: waits for a person`), fromMs: from(asked), ...(askedMs !== undefined && { ms: askedMs }),
+      kind: 'person' as const, depth: 1, words: shown(`${kind}: waits for a person`), fromMs: from(asked),
+      ...(askedMs !== undefined && { ms: askedMs }),
     })),
     ...uses.map(({ at: used, use, subject, decision }) => ({
       kind: 'use' as const, depth: 1, words: shown(`${use ?? 'use'} ${subject}`), fromMs: from(used), subject: shown(subject),
@@ -71,20 +72,6 @@ function spansOf({ at, durationMs, questions, uses, keys }: CallStory): readonly
       subject: shown(`${method} ${host}${path}`), ...(refused !== undefined && { failed: true as const }),
     })),
   ]
-}
-
-/** What happened, for people. */
-function linesOf({ tool, subject, decision, changes, questions, began = [], attempts, errorCode, message, state }: CallStory): readonly string[] {
-  return [
-    `${tool} ${subject}`,
-    ...(decision ? [`${decision.decision === 'allow' ? 'Allowed' : 'Denied'} by ${decision.source}: ${decision.reason}`] : []),
-    ...questions.map(({ kind, status, by, askedMs }) =>
-      `${kind} was ${status ?? 'not answered'}${by === undefined ? '' : ` by ${by}`}${askedMs === undefined ? '' : ` after ${Math.round(askedMs / 1_000)} s`}`),
-    ...changes.map(({ source, reason, subject: what }) => `${source} changed the ${what}: ${reason}`),
-    ...began.map((what) => `It ${what}`),
-    ...(attempts !== undefined && attempts > 1 ? [`${attempts} attempts`] : []),
-    errorCode === undefined ? `It ${state === 'open' ? 'has not ended' : state}.` : `${errorCode}: ${message ?? ''}`,
-  ].map(shown)
 }
 
 /** The records of a call with the links that cover them. Rejects with StoreUnavailable. */

@@ -1,3 +1,4 @@
+import type { EventType } from '@bulkhead/contract'
 import type { About, Frame, InspectorEvent, Topic } from '../../protocol.ts'
 import type { CallSeries } from '../calls/series.ts'
 import type { LiveCalls } from '../calls/live-calls.ts'
@@ -12,6 +13,9 @@ const BATCH_MS = 50
 const STORE_MS = 1_000
 const HEALTH_MS = 2_000
 const MOST_SUBSCRIBERS = 16
+/** What changes a view of the policy. */
+const POLICY_CHANGES: readonly EventType[] =
+  ['ApprovalGranted', 'ApprovalExpired', 'ApprovalRevoked', 'ExtensionReloaded', 'WorkspaceSwitched']
 /** Messages of servers that wait for the next batch. */
 const MOST_FRAMES = 500
 
@@ -21,7 +25,6 @@ export interface HubSources {
   readonly inbox: Inbox
   readonly series: CallSeries
   readonly about: () => About
-  /** The next number of a frame. */
   readonly onFault: (error: unknown) => void
 }
 
@@ -37,7 +40,7 @@ export class Hub {
   #waiting = ''
   #isReading = false
   #isMeasuring = false
-  #stopQuestions: (() => void) | undefined
+  #stops: readonly (() => void)[] = []
   #batch: NodeJS.Timeout | undefined
 
   constructor(sources: HubSources) {
@@ -84,7 +87,12 @@ export class Hub {
     // Those that changed while no one listened are in the list that a client gets first.
     this.#sources.live.takeChanged()
     this.#waiting = ''
-    this.#stopQuestions = this.#sources.inspected.questions.onChange(() => this.#soon())
+    const { questions, on } = this.#sources.inspected
+    this.#stops = [
+      questions.onChange(() => this.#soon()),
+      on(() => this.send({ type: 'changed', what: 'tools' }), ['ToolsChanged']),
+      on(() => this.send({ type: 'changed', what: 'policy' }), POLICY_CHANGES),
+    ]
     const every = (ms: number, run: () => void): void => void this.#timers.push(setInterval(run, ms).unref())
     every(BATCH_MS, () => this.#sendBatch())
     every(STORE_MS, () => { for (const subscriber of this.#subscribers) subscriber.tick() })
@@ -104,7 +112,7 @@ export class Hub {
     for (const timer of this.#timers.splice(0)) clearInterval(timer)
     clearTimeout(this.#batch)
     this.#batch = undefined
-    this.#stopQuestions?.()
+    for (const stop of this.#stops) stop()
   }
 
   /** Several questions of one moment are sent once. */

@@ -53,8 +53,12 @@ function readAllow(body: JsonObject, question: OpenQuestion, by: string, now: nu
   const edited = optionalObject(body, 'arguments')
   const limits = { until: optionalNumber(body, 'until'), times: optionalNumber(body, 'times') }
   if (offer.decision === 'once') {
-    if (limits.until !== undefined || limits.times !== undefined) throw invalid('Only an answer that lasts can have a limit.', '/until')
-    if (edited !== undefined && question.arguments === undefined) throw invalid('The arguments of this call cannot be edited.', '/arguments')
+    if (limits.until !== undefined || limits.times !== undefined) {
+      throw invalid('Only an answer that lasts can have a limit.', '/until')
+    }
+    if (edited !== undefined && question.arguments === undefined) {
+      throw invalid('The arguments of this call cannot be edited.', '/arguments')
+    }
     return { decision: 'once', by, ...(edited !== undefined && { arguments: edited }) }
   }
   if (edited !== undefined) throw invalid('Edited arguments can be allowed once only.', '/arguments')
@@ -69,7 +73,9 @@ function readLimits(
   // A limit that the host does not know would be lost, and the answer would last.
   if (!limits) throw new RequestFault('NotSupported', 'This question takes no limit.')
   if (until !== undefined && until <= now) throw invalid('"until" is over.', '/until')
-  if (times !== undefined && (!Number.isSafeInteger(times) || times < 1)) throw invalid('"times" must be a whole number from 1.', '/times')
+  if (times !== undefined && (!Number.isSafeInteger(times) || times < 1)) {
+    throw invalid('"times" must be a whole number from 1.', '/times')
+  }
   return {
     ...(until !== undefined && { until: new Date(until).toISOString() }), ...(times !== undefined && { uses: times }),
   }
@@ -87,7 +93,8 @@ function readKey(body: JsonObject, { keys = [], narrower = [] }: OfferedAnswer):
   if (keys.includes(pattern)) return {}
   if (narrower.includes(pattern)) return { key: pattern }
   const others = narrower.length === 0 ? '' : `: ${narrower.join(', ')}`
-  throw invalid(`The rule can be narrowed to one of those that were offered${others}. Write any other rule into a configuration.`, '/rule/pattern')
+  const message = `The rule can be narrowed to one of those that were offered${others}. Write others into a configuration.`
+  throw invalid(message, '/rule/pattern')
 }
 
 const readMinutes = (minutes = LATER_MINUTES): number => {

@@ -78,7 +78,8 @@ function questionParts({ request, source, kind, paused }: OpenQuestion): Parts<W
   const elsewhere = `A question of the kind ${shownText(kind)}. The process that asks shows it.`
   return {
     kind: 'question', from: shownText(source), chain: [],
-    request: asked === undefined ? { kind: 'Confirm', prompt: elsewhere } : shownDeep(asked as unknown as Json) as unknown as WaitingQuestion['request'],
+    request: asked === undefined ? { kind: 'Confirm', prompt: elsewhere }
+      : shownDeep(asked as unknown as Json) as unknown as WaitingQuestion['request'],
     ...(asked === undefined && !paused && { unanswerable: 'Another process asks. Answer it there.' }),
   }
 }
