@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { run } from './boot/run.mjs'
+import { inMemory } from './check/in-memory.mjs'
 import { readReports, removeReports } from './check/reports.mjs'
 import { countTests, describeCounts, totals } from './check/summary.mjs'
 import { missingParts } from './machine.ts'
@@ -20,9 +21,11 @@ await run(process.execPath, [join(root, 'scripts/compile.mjs')], { cwd: root, en
 
 const missing = missingParts()
 removeReports(root)
+const [command = '', ...before] = [...inMemory(root), 'turbo']
 const turbo = await run(
-  'turbo',
+  command,
   [
+    ...before,
     ...['run', ...TASKS, '--continue=always', `--concurrency=${concurrency}`],
     ...['--output-logs=new-only', '--log-order=grouped', '--ui=stream', '--no-update-notifier', ...process.argv.slice(2)],
   ],
