@@ -60,7 +60,7 @@ it('the recipe of a bundled tool changes its folder and generated files only', (
     .toContain('\n## `word_count`\n\nCounts the words of a text.\n')
 })
 
-it('the host offers the tool, and calls it', () => {
+it('the host offers the tool, and calls it', ONLY_IN_SOAK, () => {
   writeFileSync(join(copy, 'call.ts'), `
     import { createHost } from './packages/bulkhead/src/index.ts'
     const host = await createHost({ workspace: process.cwd(), home: process.cwd() + '/home', trust: 'declined' })
@@ -71,7 +71,7 @@ it('the host offers the tool, and calls it', () => {
   expect(JSON.parse(run('.', 'call.ts'))).toEqual([[], 'bundled', { words: 3 }])
 })
 
-it('its test passes, and its schema is pinned', () => {
+it('its test passes, and its schema is pinned', ONLY_IN_SOAK, () => {
   expect(test('packages/tools-bundled', 'src/word-count', 'test/locked-schemas.test.ts'))
     .toContain('word_count has the pinned schema')
 })

@@ -22,7 +22,7 @@ beforeEach(() => {
     tools: [
       { name: 'writes', requires: WRITES }, { name: 'waits', requires: WRITES }, { name: 'keeps' },
       { name: 'asks', requires: { capabilities: ['interact'] } }, { name: 'lies', requires: WRITES, effects: 'none' },
-      { name: 'calls', requires: { ...WRITES, capabilities: ['tools.call'] } },
+      { name: 'calls', requires: { ...WRITES, capabilities: ['tools.call'] } }, { name: 'nested', requires: WRITES },
       { name: 'ships', requires: { fs: { read: ['{workspace}'], write: ['{workspace}/*.txt'] } } },
     ],
   }, `const forever = () => new Promise(() => {})
@@ -36,7 +36,7 @@ beforeEach(() => {
     waits: { execute: (_, runtime) => report(runtime) },
     keeps: { async execute(_, runtime) { await runtime.state.write(1); return report(runtime) } },
     asks: { async execute(_, runtime) { runtime.progress('asks'); await runtime.interact.ask('Why?') } },
-    calls: { execute: (_, runtime) => runtime.tools.call('writes', {}) },
+    calls: { execute: (_, runtime) => runtime.tools.call('nested', {}) }, nested: { execute: write },
     ships: { async execute(_, runtime) {
       const stops = async (at) => {
         runtime.progress(at)
@@ -87,18 +87,22 @@ async function killedAt(...killed: Parameters<typeof killAt>) {
 }
 
 it('a killed host leaves calls that began nothing, and calls with an unknown outcome', async () => {
-  const settled = await killedAt(['writes', 'waits', 'keeps', 'asks', 'lies', 'in_host'])
+  const calls = ['writes', 'waits', 'keeps', 'asks', 'lies', 'in_host']
+  const settled = await killedAt([...calls, 'calls'], [...calls, 'nested'])
   expect(readFileSync(join(folder, 'writes.txt'), 'utf8')).toBe('done')
   const codes = Object.fromEntries([...settled].map(([tool, { code }]) => [tool, code]))
   expect(codes).toEqual({
     writes: 'OutcomeUnknown', waits: 'CallInterrupted', keeps: 'OutcomeUnknown', asks: 'CallInterrupted',
-    lies: 'OutcomeUnknown', in_host: 'OutcomeUnknown',
+    lies: 'OutcomeUnknown', in_host: 'OutcomeUnknown', calls: 'OutcomeUnknown', nested: 'OutcomeUnknown',
   })
   expect(settled.get('writes')).toMatchObject({
     retryable: false, data: { began: [{ what: 'writes writes.txt', attempt: 1 }], effects: 'once' },
   })
   expect(settled.get('lies')).toMatchObject({ data: { began: [{ what: 'writes lies.txt' }], effects: 'once' } })
   expect(settled.get('keeps')).toMatchObject({ data: { began: [{ what: 'writes the state of the extension' }] } })
+  // What a tool began through another one makes the outcome of both unknown.
+  for (const tool of ['calls', 'nested'])
+    expect(settled.get(tool)).toMatchObject({ data: { began: [{ what: 'writes nested.txt' }] } })
 })
 
 it('the next command says how interrupted calls have ended, and which tool finds out, once', async () => {
@@ -176,12 +180,4 @@ it('a call that was killed within a step has an unknown outcome, also under its 
   rmSync(join(folder, 'stop-within'))
   expect((await ship('k')).outcome).toMatchObject({ error: { code: 'OutcomeUnknown' }, metadata: { replayed: true } })
   expect(filesOf('sent')).toHaveLength(1)
-})
-
-it('what a tool began through another one makes the outcome of both unknown', async () => {
-  const settled = await killedAt(['calls'], ['writes'])
-  expect([...settled].map(([tool, { code, data }]) => ({ tool, code, data }))).toMatchObject([
-    { tool: 'calls', code: 'OutcomeUnknown', data: { began: [{ what: 'writes writes.txt' }] } },
-    { tool: 'writes', code: 'OutcomeUnknown', data: { began: [{ what: 'writes writes.txt' }] } },
-  ])
 })
