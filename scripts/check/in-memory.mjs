@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 const LEAST_BYTES = 6 * 2 ** 30
 
 /**
- * What to put before a command so that its temporary files are in memory: on a disk, making a file takes forty times the
- * processor time. Nothing where this user may not mount, or where something else that it needs is in the folder.
+ * What to put before a command so that its temporary files are in memory: on a disk, making a file takes forty times
+ * the processor time. Nothing where this user may not mount, or where something else that it needs is in the folder.
  * @param {string} root of the workspace
  * @param {number} memory in bytes that are free
  * @returns {readonly string[]}
