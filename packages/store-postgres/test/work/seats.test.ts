@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { SeatListener } from '@bulkhead/contract'
 import pg from 'pg'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
 import { openPostgresStore } from '../../src/index.ts'
@@ -20,6 +20,8 @@ describe('a host that stands still', needs('PostgreSQL'), () => {
     const store = await openPostgresStore({ url }, { calmMs: 300, beatMs: 100 })
     const seat = await store.work!.join({ ...INFO, id: 'judge' }, LISTENER)
     const child = spawn(process.execPath, [FIXTURE, url], { stdio: ['pipe', 'pipe', 'inherit'] })
+    // Also if the test fails: a process that stands still would keep the output of the run open.
+    onTestFinished(() => void child.kill('SIGKILL'))
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     const next = async () => JSON.parse((await lines.next() as { value: string }).value) as object
     expect(await next()).toEqual({ ready: true })
@@ -45,7 +47,6 @@ describe('a host that stands still', needs('PostgreSQL'), () => {
     expect(said).toContainEqual({ callId: 'two', started: 'seat-lost' })
     await seat.discard('child')
     expect((await store.work!.hosts()).map(({ id }) => id)).toEqual(['judge'])
-    child.kill('SIGKILL')
     await admin.end()
     await store.close()
   })
