@@ -4,7 +4,7 @@ import { BegunEffects } from '../../src/model/begun-effects.ts'
 import { flush } from '../twin/clock.ts'
 import { loggedStore } from '../twin/logged-work.ts'
 import { MemoryStore } from '../twin/store.ts'
-import { createWorld, verdictOf, type ExtensionSketch, type WorldSketch } from '../twin/world.ts'
+import { createWorld, sketchExtension, verdictOf, type ExtensionSketch, type WorldSketch } from '../twin/world.ts'
 
 const WRITES = { requires: { fs: { write: ['{workspace}'] } } }
 const hang = () => new Promise(() => {})
@@ -164,6 +164,24 @@ test('the start of a tool that is registered in code is noted before its code ru
   const reading = new MemoryStore()
   await running({ store: reading }, code('none'))
   expect(await settled(reading)).toMatchObject([{ code: 'CallInterrupted' }])
+})
+
+test.each<['mcp' | 'openapi', 'none' | undefined, string]>([
+  ['mcp', undefined, 'OutcomeUnknown'], ['openapi', undefined, 'OutcomeUnknown'],
+  ['openapi', 'none', 'CallInterrupted'],
+])('a call of a tool of a server (%s) with effects %s ends as %s', async (kind, effects, code) => {
+  const store = new MemoryStore()
+  const { host, sandbox } = createWorld({ store })
+  // The name promises to read, and it is the server that chose it.
+  const tools = { get_ship: { ...(effects && { effects }), execute: hang } }
+  const { descriptor, module } = sketchExtension({ id: 'ship', inline: true, tools })
+  sandbox.add('global/ship/1.0.0', module)
+  await host.register([{ ...descriptor, server: { kind, name: 'ship', address: 'a', tools: new Map() } }])
+  const session = await host.openSession({ mode: 'yolo' })
+  void session.call({ id: 'a', name: 'get_ship', arguments: {} })
+  await flush()
+  const began = code === 'OutcomeUnknown' ? { data: { began: [{ what: 'calls the server "ship"' }] } } : {}
+  expect(await settled(store)).toMatchObject([{ code, ...began }])
 })
 
 test('of an entry of an earlier version, which noted no effects, the outcome is unknown', async () => {

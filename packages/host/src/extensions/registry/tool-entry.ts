@@ -102,8 +102,10 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   const mode = isTrusted && manifest.mode ? manifest.mode : classifyToolMode(manifest, {
     env: descriptor.manifest.env, secrets: descriptor.manifest.secrets, ...(isConfined && descriptor.manifest),
   })
+  // What a bridge declares counts. Its mode may follow from the name, which the server has chosen.
+  const isDeclared = server !== undefined && manifest.effects !== undefined
   const effects = classifyEffects(manifest, {
-    isConfined, isTrusted: isOwnTool(manifest.name, descriptor) || server !== undefined, mode,
+    isConfined, isTrusted: isDeclared || isOwnTool(manifest.name, descriptor), mode,
     stateSlot: descriptor.manifest.stateSlot,
   })
   // In the order in which records are written.
