@@ -6,5 +6,5 @@ it('a tool may ask these kinds of questions, but not for its own approval', () =
 })
 
 it('an approval has exactly these answers', () => {
-  expect(APPROVAL_ANSWERS).toEqual(['once', 'session', 'project', 'reject'])
+  expect(APPROVAL_ANSWERS).toEqual(['once', 'session', 'project', 'later', 'reject'])
 })
