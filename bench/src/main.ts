@@ -18,6 +18,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
     'host-session': async () => (await import('./subjects/host-fleet.ts')).hostSession,
     'host-start': async () => (await import('./subjects/host-fleet.ts')).hostStart,
     'host-tools': async () => (await import('./subjects/host-calls.ts')).hostTools,
+    inspector: async () => (await import('./subjects/inspector.ts')).inspector,
     loader: async () => (await import('./subjects/loader.ts')).loader,
     'loader-warm': async () => (await import('./subjects/loader.ts')).loaderWarm,
     'sandbox-idle': async () => (await import('./subjects/sandbox-memory.ts')).sandboxIdle,
