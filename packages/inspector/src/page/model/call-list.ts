@@ -42,6 +42,7 @@ function changed(): void {
 
 /** Puts calls where they belong. A call that is known is replaced. */
 function take(items: readonly CallItem[], by: CallFilter): void {
+  let fresh = 0
   for (const item of items) {
     const isKnown = calls.has(item.id)
     if (listState.peek() === 'loading') arrived.set(item.id, item)
@@ -50,8 +51,9 @@ function take(items: readonly CallItem[], by: CallFilter): void {
     if (isKnown) continue
     if (order.length > 0 && calls.get(order.at(-1)!)!.at > item.at) insert(item)
     else order.push(item.id)
-    added.value++
+    fresh++
   }
+  added.value += fresh
   if (order.length > MOST) dropOldest()
   changed()
 }

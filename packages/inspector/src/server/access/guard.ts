@@ -32,8 +32,9 @@ const wrong = (message: string): RequestFault => new RequestFault('WrongHost', m
 
 /** On every answer. The page loads nothing from elsewhere, runs no inline code, and cannot be framed. */
 const HEADERS: Readonly<Record<string, string>> = {
-  'content-security-policy': "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    + "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'content-security-policy': "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    + "require-trusted-types-for 'script'; trusted-types 'none'",
   'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',

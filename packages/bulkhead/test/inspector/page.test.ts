@@ -1,0 +1,71 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { needs } from '../../../../scripts/machine.ts'
+import { barriers, button, inBrowser, link } from '../../../inspector/test/page/in-browser.ts'
+import { openWorld } from './world.ts'
+
+const OVERBOARD = `export default {
+  tools: { overboard: { execute: () => new Promise(() => setTimeout(() => { throw new Error('overboard') })) } },
+}`
+const MANIFEST = {
+  kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'overboard', version: '1.0.0',
+  main: './index.js', tools: [{
+    name: 'overboard', description: 'Throws outside its call.', inputSchema: { type: 'object' }, gated: false, mode: 'read',
+  }],
+}
+
+describe('the page of a real host', needs('Chromium'), () => {
+  const { tab } = inBrowser()
+
+  it('answers a call that waits, for this call and for so many more', async () => {
+    await using world = await openWorld({ decide: true, by: 'ada' })
+    const { page, errors } = await tab()
+    await page.goto(world.inspector.link(world.url))
+    await page.getByText('Nothing waits for you').waitFor()
+    const session = await world.host.openSession({ interactor: world.inspector.interactor })
+    const order = (id: string) => session.call({ id, name: 'order', arguments: { what: 'tea' } })
+
+    const first = order('c1')
+    await button(page, 'Allow this call').click()
+    expect(await first).toMatchObject({ type: 'output' })
+
+    const second = order('c2')
+    await page.getByLabel('At most this many times').fill('2')
+    await button(page, /at most 2 times$/).click()
+    expect(await second).toMatchObject({ type: 'output' })
+    expect(await order('c3')).toMatchObject({ type: 'output' })
+
+    const third = order('c4')
+    await button(page, 'Deny with a reason…').click()
+    await page.getByLabel('Reason, for the model').fill('no more tea')
+    await button(page, 'Deny').click()
+    expect(await third).toMatchObject({ type: 'error', error_text: expect.stringContaining('no more tea') as string })
+    expect(errors).toEqual([])
+  })
+
+  it('shows a crash, and every view of the host', async () => {
+    await using world = await openWorld({ host: { trust: 'once' } })
+    const folder = join(world.folder, '.bulkhead', 'tools', 'overboard')
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'index.js'), OVERBOARD)
+    writeFileSync(join(folder, 'bulkhead.json'), JSON.stringify(MANIFEST))
+    await world.host.reload()
+    const { page, errors } = await tab()
+    await page.goto(world.inspector.link(world.url))
+    await link(page, 'Calls').click()
+    await page.getByText('No calls yet').waitFor()
+    const session = await world.host.openSession()
+    expect(await session.call({ id: 'c1', name: 'overboard', arguments: {} })).toMatchObject({ type: 'error' })
+    await page.getByText('CompartmentCrashed').click()
+    await page.locator('.flame').waitFor()
+    expect(await barriers(page)).toEqual([])
+    const views = [['Tools', 'overboard'], ['Policy', 'questions per 100 calls'], ['Health', 'Walls']] as const
+    for (const [view, text] of views) {
+      await link(page, view).click()
+      await page.getByText(text).first().waitFor()
+      expect(await barriers(page)).toEqual([])
+    }
+    expect(errors).toEqual([])
+  })
+})
