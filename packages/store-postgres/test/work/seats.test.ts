@@ -34,8 +34,12 @@ describe('a host that stands still', needs('PostgreSQL'), () => {
     await admin.connect()
     const old = `UPDATE ${schema}.heartbeat SET at = at - interval '1 hour' WHERE seat = 'child'`
     await admin.query(old)
-    expect(await seat.takeOver('child')).toBeUndefined()
-    // The judge was calm for long enough.
+    // A host that has just joined, or was cut off, judges no other.
+    const newcomer = await openPostgresStore({ url }, { calmMs: 3_600_000 })
+    const newSeat = await newcomer.work!.join({ ...INFO, id: 'newcomer' }, LISTENER)
+    expect(await newSeat.takeOver('child')).toBeUndefined()
+    await newSeat.leave()
+    await newcomer.close()
     await expect.poll(() => store.work!.isGone('child')).toBe(true)
     const taken = await seat.takeOver('child')
     expect(taken).toMatchObject([{ callId: 'one', begun: [{ what: 'acts for one' }] }])
