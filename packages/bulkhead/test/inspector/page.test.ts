@@ -11,7 +11,8 @@ const OVERBOARD = `export default {
 const MANIFEST = {
   kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'overboard', version: '1.0.0',
   main: './index.js', tools: [{
-    name: 'overboard', description: 'Throws outside its call.', inputSchema: { type: 'object' }, gated: false, mode: 'read',
+    name: 'overboard', description: 'Throws outside its call.', inputSchema: { type: 'object' }, gated: false,
+    mode: 'read',
   }],
 }
 
