@@ -5,6 +5,7 @@ export { whyUnrecorded } from './fs/snapshot/snapshot.ts'
 export { recoverUpdates } from './fs/update-journal.ts'
 export { powersOf, refuseUnenforceable, type OpenCall } from './model/capability.ts'
 export { besideRelay, proxyVariables, RELAY_INSIDE, relayCode, relayMount } from './net/inner-relay.ts'
+export { postOnce, type PostOptions } from './net/post.ts'
 export { loadKeyCode, openRelay, RELAY_SOCKET, type Relay, type RelayOptions } from './net/relay.ts'
 export { inheritableDescriptors, isInheritable, resourceShortage, startMasked } from './process/spawn.ts'
 export {

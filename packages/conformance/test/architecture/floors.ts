@@ -36,7 +36,7 @@ const FLOORS: Readonly<Record<string, Floors>> = {
     ['models', 'questions'],
   ],
   'packages/conformance': ['index.ts', 'ports', '*', 'specifications'],
-  'packages/inspector': ['index.ts', ['page', 'server'], ['bundle', 'protocol.ts'], 'protocol'],
+  'packages/inspector': ['index.ts', ['links', 'page', 'server'], ['bundle', 'protocol.ts'], 'protocol'],
   'packages/bulkhead': [['bin.ts', 'testing'], 'cli', 'index.ts', 'facade'],
   'packages/create-bulkhead': ['bin.ts'],
   'bench': ['*', 'subjects', ['harness', 'peers'], 'loads'],

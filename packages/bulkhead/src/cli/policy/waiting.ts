@@ -7,6 +7,7 @@ import { approvalText, questionText, screenOf } from '../../facade/terminal/prom
 import { defineSubcommand, UsageError, type Command, type CommandOptions, type ValuesOf } from '../command.ts'
 import { HOME_OPTIONS, withStore } from '../host-options.ts'
 import { hint, printJson, table } from '../output.ts'
+import { serve } from './waiting-serve.ts'
 
 /** A shorter prefix is probably a typing error. */
 const LEAST_ID_CHARS = 4
@@ -74,7 +75,7 @@ const FATES: Readonly<Record<AnswerFate, string>> = {
 }
 
 export const waiting: Command = {
-  subcommands: { list, show, answer },
+  subcommands: { list, show, answer, serve },
   operands: {
     ID: { text: 'id from the list, or the beginning of it' },
     ANSWER: { text: 'once, session, session:folder, session:workspace, project, or reject; for other questions the text' },
