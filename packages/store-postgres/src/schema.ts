@@ -2,7 +2,7 @@ import { storeError } from '@bulkhead/store/records'
 import { statement, type Database, type Row, type Run } from './connection/database.ts'
 
 /** The first version with everything that the statements use. */
-export const OLDEST_SERVER = 15
+const OLDEST_SERVER = 15
 
 /**
  * Forward only. A schema of version N has had the first N of these. A published migration never changes, and a host of

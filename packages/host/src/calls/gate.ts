@@ -66,7 +66,7 @@ export function frozenVerdict(freeze: Freeze, tool: string): Verdict {
   return { ...deny('freeze', 'HostFrozen', `freeze by ${visibleText(freeze.by)}`, error.message), error }
 }
 
-export function hostFrozen({ by, since, reason, cancel }: Freeze, tool: string): BulkheadError {
+function hostFrozen({ by, since, reason, cancel }: Freeze, tool: string): BulkheadError {
   const at = new Date(since).toISOString()
   const why = reason === undefined ? '' : `: ${visibleText(reason)}`
   const message = `The call of "${tool}" was not started: ${visibleText(by)} froze all hosts at ${at}${why}. `

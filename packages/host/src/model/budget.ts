@@ -79,7 +79,7 @@ export class Budget implements BudgetSource {
 }
 
 /** Whether anything is limited. */
-export const isLimited = ({ tokens = Infinity, calls = Infinity }: BudgetLimits = {}): boolean =>
+const isLimited = ({ tokens = Infinity, calls = Infinity }: BudgetLimits = {}): boolean =>
   tokens !== Infinity || calls !== Infinity
 
 /** Why one more call with so many tokens exceeds a limit, or undefined. */

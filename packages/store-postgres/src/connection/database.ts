@@ -35,7 +35,7 @@ export interface DatabaseTimes {
   readonly calmMs: number
 }
 
-export const TIMES: DatabaseTimes = {
+const TIMES: DatabaseTimes = {
   connectMs: 5_000, statementMs: 10_000, patienceMs: 5_000, beatMs: 2_000, goneMs: 15_000, calmMs: 6_000,
 }
 /** The server reports a late statement before the client gives up. */

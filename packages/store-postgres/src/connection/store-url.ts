@@ -40,7 +40,7 @@ const HOST_NAME = /^[\x21-\x7e]{1,255}$/
 const HIGHEST_PORT = 65_535
 const NO_HOST = 'no-host.invalid'
 
-export const isPostgresUrl = (text: string): boolean => /^postgres(?:ql)?:/i.test(text)
+const isPostgresUrl = (text: string): boolean => /^postgres(?:ql)?:/i.test(text)
 
 const invalid = (what: string): BulkheadError =>
   // The URL may contain a password, so no part of it is repeated.

@@ -11,7 +11,7 @@ export interface ChangeLimits {
 }
 
 const DAY_MS = 86_400_000
-export const CHANGE_LIMITS: ChangeLimits = { totalBytes: 256 * 1024 ** 2, ageMs: 30 * DAY_MS, changes: 100_000 }
+const CHANGE_LIMITS: ChangeLimits = { totalBytes: 256 * 1024 ** 2, ageMs: 30 * DAY_MS, changes: 100_000 }
 
 const ADD = statement('change_add', `
   INSERT INTO @.change (at, workspace, session, record, token)
