@@ -1,5 +1,8 @@
-import type { HealthView, PolicyView, ToolsView, TriedCall } from '@bulkhead/inspector/protocol'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { HealthView, InstallPreview, PolicyView, ToolsView, TriedCall } from '@bulkhead/inspector/protocol'
 import { expect, it } from 'vitest'
+import { packGreeter } from '../greeter.ts'
 import { openWorld } from './world.ts'
 
 it('shows every tool with what it adds, and switches it off for one session and its sub-agents', async () => {
@@ -50,4 +53,20 @@ it('shows the health of the host', async () => {
   expect(health.hosts[0]!.memoryBytes).toBeGreaterThan(1_000_000)
   expect(health.audit).toMatchObject({ status: 'on' })
   expect(health.series.calls).toHaveLength(120)
+})
+
+it('previews what a package would add, and installs nothing', async () => {
+  await using world = await openWorld({ decide: true })
+  const file = join(world.folder, 'greeter.tgz')
+  writeFileSync(file, await packGreeter(world.folder, '1.0.0', ['api.acme.example']))
+  const client = await world.client()
+  const preview = await client.post<InstallPreview>('install-preview', { source: file })
+  const tools = [{ name: 'greet', shadows: [expect.any(String)] }]
+  expect(preview).toMatchObject({ extension: 'greeter', version: '1.0.0', tools })
+  expect(preview.adds).toEqual([expect.stringContaining('api.acme.example')])
+  expect(world.host.extensions().some(({ id }) => id === 'greeter')).toBe(false)
+  await expect(client.post('install-preview', { source: join(world.folder, 'none.tgz') })).rejects.toThrow()
+  await using reader = await openWorld()
+  const refused = (await reader.client()).post('install-preview', { source: file })
+  await expect(refused).rejects.toMatchObject({ code: 'ReadOnly' })
 })

@@ -113,7 +113,10 @@ export function createInspectorServer(inspected: Inspected, options: InspectorSe
         hub.send({ type: 'changed', what: 'tools' })
         return inspected.tools(session)
       }
-      case 'install-preview/0': return inspected.previewInstall(text(await readBody(request), 'source'))
+      case 'install-preview/0':
+        // It reads files and asks registries.
+        requireDecide()
+        return inspected.previewInstall(text(await readBody(request), 'source'))
       case 'policy/1': {
         if (first !== 'try') return undefined
         const body = await readBody(request)

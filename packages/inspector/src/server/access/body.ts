@@ -1,7 +1,7 @@
 import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 import { RequestFault } from '../fault.ts'
 
-export const MOST_BODY_BYTES = 256 * 1024
+const MOST_BODY_BYTES = 256 * 1024
 
 /** The object in the body. A page of another site cannot send this type without being asked. Throws InputInvalid or TooLarge. */
 export async function readBody(request: Request): Promise<JsonObject> {

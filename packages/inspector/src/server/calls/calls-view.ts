@@ -78,7 +78,8 @@ export class CallsViews {
 
   /** Open sessions of other processes are those that their hosts show. */
   async #sessions(): Promise<CallsView['sessions']> {
-    const own = this.#live.sessions()
+    const called = new Set([...this.#live.all()].map(({ item }) => item.session))
+    const own = this.#live.sessions().filter(({ id, open }) => open || called.has(id))
     if (this.#inspected.scope === 'host') return own
     const known = new Set(own.map(({ id }) => id))
     const hosts = await this.#inspected.hosts().catch(() => [])
