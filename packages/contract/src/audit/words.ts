@@ -20,11 +20,11 @@ export function resultWords({ state, errorCode, durationMs, askedMs }: CallRow):
   return `${result}${took}${askedMs === undefined ? '' : `, asked ${durationInWords(askedMs)}`}`
 }
 
-/** What allowed or denied it, in words. Without a rule, the reason says more than the source. */
+/** What allowed or denied it, in words. The reason says more than the source if it names the rule, with file and line. */
 export function byWords({ decision, answeredBy = 'person' }: CallRow): string | undefined {
   if (decision === undefined) return undefined
   const { source, reason } = decision
-  return source === 'no rule' ? reason : source === 'person' ? answeredBy : source
+  return source === 'no rule' || reason.startsWith('the rule ') ? reason : source === 'person' ? answeredBy : source
 }
 
 /** One fact of a story: show both as visible text. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readStory, storyLines } from '../../src/audit/index.ts'
+import { byWords, readStory, storyLines } from '../../src/audit/index.ts'
 import { at, chainOf, decided, failed, other, succeeded } from './chain.ts'
 
 const opened = {
@@ -66,6 +66,16 @@ describe('the story of a call', () => {
     expect(found).toMatchObject({ state: 'succeeded', questions: [], children: [] })
     expect(found).not.toHaveProperty('began')
   })
+})
+
+it('a decision is told by its rule with file and line, by who answered, or else by its source', () => {
+  const by = (source: string, reason: string, answeredBy?: string) => byWords({
+    decision: { decision: 'deny', stage: 'rules', source, reason }, ...(answeredBy && { answeredBy }),
+  } as Parameters<typeof byWords>[0])
+  const rule = 'the rule "bash git push*" of config.json:3 forbids it'
+  expect(by('user rule bash git push* (config.json#/rules/0)', rule)).toBe(rule)
+  expect([by('no rule', 'it only reads'), by('person', 'approved', 'ann'), by('person', 'no'), by('mode yolo', 'x')])
+    .toEqual(['it only reads', 'ann', 'person', 'mode yolo'])
 })
 
 describe('the lines of a story', () => {
