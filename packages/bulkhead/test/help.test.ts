@@ -16,6 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const NOT_RUN = new RegExp(`^bulkhead (?:${[
   'mcp', 'doctor', 'install @', 'diff @', 'update', 'outdated', 'sign', 'publish', 'conformance', 'reload',
   'trust-root --refresh', 'audit archive', 'store copy', 'dev', 'inspect', 'call \\.', 'undo 1', 'waiting answer',
+  'learn',
 ].join('|')})`)
 
 // `pnpm soak` runs all of them, `npm test` the first two of each command.
@@ -23,6 +24,7 @@ it('every example is a valid command line, and does what it says', async () => {
   writeFileSync(join(folder, 'README.md'), '# Shop\n')
   mkdirSync(join(folder, '.bulkhead'))
   writeFileSync(join(folder, '.bulkhead/config.json'), '{}')
+  writeFileSync(join(folder, 'other-config.json'), '{}')
   writeFileSync(join(folder, 'policy-tests.yaml'), 'calls: [{ call: read, arguments: { path: a }, expect: allow }]\n')
   await inside(['new', 'word-count', '--template', 'tool'], folder)
   await inside(['pack', 'word-count'], folder)

@@ -117,6 +117,36 @@ calls:
   })
 })
 
+it('decides recorded calls again under another policy, and says what it cannot decide', async () => {
+  const config = (audit: boolean, ...rules: readonly string[]) =>
+    JSON.stringify({ audit: { arguments: audit }, rules: rules.map(rule) })
+  const call = async (path: string) =>
+    inside(['call', 'write', '--args', JSON.stringify({ path, content: 'x' })], folder)
+  const replay = async (...more: readonly string[]) => {
+    const { code, stdout } = await inside(['policy', 'replay', '--json', ...more], folder)
+    return { code, ...JSON.parse(stdout) as object }
+  }
+  writeFileSync(file(), config(false, 'write src/** allow'))
+  await call('src/unknown.ts')
+  writeFileSync(file(), config(true, 'write src/** allow', 'write src/gen/** deny'))
+  for (const path of ['src/a.ts', 'src/gen/b.ts', 'docs/c.md']) await call(path)
+  const notDecided = { withoutArguments: 1, redacted: 0, ofTools: 0, ofOtherSessions: 0 }
+  expect(await replay()).toEqual({ code: 0, decided: 3, different: [], notDecided })
+  writeFileSync(join(folder, 'other.json'), config(true, 'write docs/** allow'))
+  expect(await replay('--with', 'other.json')).toMatchObject({
+    code: 1, decided: 3, notDecided,
+    different: [
+      { subject: 'src/a.ts', recorded: 'allow', decision: 'ask' },
+      { subject: 'src/gen/b.ts', recorded: 'deny', decision: 'ask' },
+      { subject: 'docs/c.md', recorded: 'ask', decision: 'allow' },
+    ],
+  })
+  const { stdout } = await inside(['policy', 'replay', '--with', 'other.json'], folder)
+  expect(stdout).toContain('3 recorded calls were decided again, 3 of them differently.')
+  expect(stdout).toContain('Not decided again: 1 without arguments: set audit.arguments to true to record them.')
+  expect((await inside(['policy', 'replay', '--with', 'nothing.json'], folder)).code).toBe(1)
+})
+
 it('the proposed change allows the call, written as the commands take it', async () => {
   const explain = ['explain', 'write', '--args', '{"path":"src/a.ts","content":"x"}', '--json']
   const decided = async () => JSON.parse((await inside(explain, folder)).stdout) as {

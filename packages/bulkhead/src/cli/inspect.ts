@@ -16,14 +16,15 @@ export interface Inspection extends AssembledHost {
 
 /**
  * Opens a folder to report on it: asks nothing, starts no extension and no server, opens no store, and does not use up
- * trust that applies once. `await using` closes it. Rejects with ProjectPathInvalid.
+ * trust that applies once. `userConfig`: a configuration file in place of the user's. `await using` closes it. Rejects with
+ * ProjectPathInvalid.
  */
-export async function inspect(values: HostValues): Promise<Inspection & AsyncDisposable> {
+export async function inspect(values: HostValues, userConfig?: string): Promise<Inspection & AsyncDisposable> {
   const folders = foldersOf(values)
   const workspace = await canonicalFolder(folders.workspace)
   const { status: trustStatus } = await createLoader(loaderOptions(homeFolder(values.home))).trust.status(workspace)
   const options = { ...folders, workspace, discover: 'when-asked' as const }
-  const assembly = { startsEager: false, roles: () => tokenRoles(values.home) }
+  const assembly = { startsEager: false, userConfig, roles: () => tokenRoles(values.home) }
   const trust = values['trust-project'] ? 'as found' : trustStatus.kind === 'once' ? 'once' : undefined
   const assembled = await assembleHost(options, trust, assembly)
   return closing({ trustStatus, workspace, ...assembled }, assembled.host)

@@ -21,6 +21,8 @@ const ROWS: readonly Row[] = [
     async () => (await import('./calls/call.ts')).explain],
   ['policy', 'Check, test, lint and change the rules about calls',
     async () => (await import('./policy/policy.ts')).policy],
+  ['learn', 'Run a command that uses tools, and propose the smallest policy under which they need no approval',
+    async () => (await import('./policy/learn.ts')).learn],
   ['approvals', 'List, show and revoke stored approvals',
     async () => (await import('./policy/approvals.ts')).approvals],
   ['waiting', 'List and answer what waits for a person, in every process on the store',

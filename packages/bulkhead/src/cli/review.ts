@@ -157,7 +157,8 @@ function mismatch(what: string, beginning: string, shownBy: string): BulkheadErr
   return new BulkheadError('ConsentRequired', `${fault} Review it with ${shownBy} first.`)
 }
 
-async function confirmed(interactor: Interactor, prompt: string): Promise<boolean> {
+/** Whether a person says yes. */
+export async function confirmed(interactor: Interactor, prompt: string): Promise<boolean> {
   const request = { kind: 'Confirm', prompt } as const
   const envelope = { correlationId: 'consent', issuedAt: new Date().toISOString(), source: 'bulkhead', request }
   const answer = await interactor.interact(envelope, new AbortController().signal)

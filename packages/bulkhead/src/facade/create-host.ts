@@ -5,7 +5,7 @@ import {
 } from '@bulkhead/contract'
 import {
   type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type Session,
-  type Hooks, type SmokeCheck, type SwitchReport, systemClock,
+  type Hooks, type SessionOptions, type SmokeCheck, type SwitchReport, systemClock,
 } from '@bulkhead/host'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { createLoader, PROJECT_FOLDER } from '@bulkhead/loader'
@@ -23,6 +23,7 @@ import {
   type OpenPlace, openPlace, OpenPlaces, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
 import { type ForeignTool, OwnTools, type Registrable } from './own-tools.ts'
+import { LEARNING_CEILING, learningHere, learningSession } from './policy/learning.ts'
 import { rememberWalls } from './remembered-walls.ts'
 import { replicaRecords } from './replica-records.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
@@ -155,6 +156,8 @@ export interface Assembly {
   /** Opens debuggers for extensions that this process built from a folder. */
   readonly inspect?: Inspection | undefined
   readonly clock?: Clock | undefined
+  /** A configuration file in place of the user's, to see what it would do. Absolute. */
+  readonly userConfig?: string | undefined
   /** Roles that later sessions may have. */
   readonly roles?: () => Iterable<string>
 }
@@ -165,13 +168,16 @@ export interface Assembly {
  */
 export async function assembleHost(
   options: AssemblyOptions, firstTrust: TrustChoice | undefined,
-  { startsEager = true, clock = systemClock, roles = () => [], ...ofSandbox }: Assembly = {},
+  { startsEager = true, clock = systemClock, roles = () => [], userConfig, ...ofSandbox }: Assembly = {},
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
   const { config: defaults, agentsRequire, agentLevels } = profileOf(options.profile)
   const bundled = createBundledLayer(options, agentLevels)
-  const loader = createLoader({ ...loaderOptions(home, options, bundled.extensions), ...(defaults && { defaults }) })
+  const learning = learningHere(home, await canonicalPath(options.workspace), process.env)
+  const below = learning ? { ...defaults, policy: { ...defaults?.policy, ceiling: LEARNING_CEILING } } : defaults
+  const folders = { ...options, ...(userConfig !== undefined && { userConfig }) }
+  const loader = createLoader({ ...loaderOptions(home, folders, bundled.extensions), ...(below && { defaults: below }) })
   const operator = operatorEnvironment(env)
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
   const closing = new AbortController()
@@ -181,7 +187,7 @@ export async function assembleHost(
   const owner = createProcessOwner()
   const surroundings = {
     variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
-    signal: closing.signal, ...ofSandbox, uses,
+    signal: closing.signal, ...ofSandbox, uses, ...(learning && { onUse: learning.onUse }),
     storeFiles: await Promise.all((store.files ?? []).map(canonicalPath)),
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>
@@ -201,6 +207,8 @@ export async function assembleHost(
     ...(agentsRequire && { agentsRequire }),
   })
   const places = new OpenPlaces(host, first)
+  if (learning) host.on(learning.onEvent, ['ToolInvocationDecided'])
+  const sessionOptions = <Options extends SessionOptions>(given: Options): Options => learning ? learningSession(given) : given
   bundled.attach(host, places)
   const own = new OwnTools(host, loader, () => places.config)
   const prompts = new SessionPrompts(home, () => host.agents())
@@ -230,11 +238,11 @@ export async function assembleHost(
     unregister: (name, layer) => own.unregister(name, layer),
     async resumeSession(id, session = {}) {
       if (options.discover !== 'when-asked') await places.servers.discover()
-      return host.resumeSession(id, await inCanonicalFolder(session))
+      return host.resumeSession(id, sessionOptions(await inCanonicalFolder(session)))
     },
     async openSession(session = {}) {
       if (options.discover !== 'when-asked') await places.servers.discover()
-      return host.openSession(await inCanonicalFolder(session))
+      return host.openSession(sessionOptions(await inCanonicalFolder(session)))
     },
     ...(store.forgets ? {} : { replicas: replicaRecords(store, owner, first.report.config.merged) }),
     mcp: mcpBook(() => places.servers),

@@ -39,15 +39,16 @@ const ROOT = 0
 
 /** Shared by the host and the installer, so that both verify extensions in the same way. */
 export function loaderOptions(
-  home: string, folders: LayerFolders & { readonly config?: ConfigFile } = {},
+  home: string, folders: LayerFolders & { readonly config?: ConfigFile; readonly userConfig?: string } = {},
   bundled: LoaderOptions['bundled'] = createBundledExtensions(),
 ): LoaderOptions {
-  const { projectFolder, bundledFolder, machinePolicy, config } = folders
+  const { projectFolder, bundledFolder, machinePolicy, config, userConfig } = folders
   return {
     coreVersion: CORE_VERSION, bundled,
     roots: {
       global: home, projectFolder: projectFolder ?? PROJECT_FOLDER,
       ...(bundledFolder !== undefined && { bundled: bundledFolder }),
+      ...(userConfig !== undefined && { globalConfig: userConfig }),
       machine: machinePolicy === undefined
         ? { file: machinePolicyFile(), owners: [ROOT] }
         : { file: machinePolicy, owners: [ROOT, process.getuid?.() ?? ROOT] },

@@ -28,7 +28,7 @@ const MOST_RULES = 300
 export function lintRules(
   config: ResolvedConfig, tools: readonly ToolListing[], variables: VariableValues,
 ): readonly RuleFinding[] {
-  const rules = configuredRules(config).map((rule) => located(rule, variables))
+  const rules = locatedRules(config, variables)
   const compared = rules.length > MOST_RULES ? [] : rules
   return rules.flatMap((rule) => {
     const beaten = compared.length === 0 ? undefined : idle(rule, compared, tools)
@@ -36,6 +36,10 @@ export function lintRules(
     return [tooWide(rule, tools) ?? [], compared.flatMap((other) => crossing(rule, other, tools) ?? [])].flat()
   })
 }
+
+/** The rules of a configuration, with the paths that they stand for. */
+export const locatedRules = (config: ResolvedConfig, variables: VariableValues): readonly ScopedRule[] =>
+  configuredRules(config).map((rule) => located(rule, variables))
 
 /** A pattern that cannot be compiled is reported when a session opens. */
 function located(rule: ScopedRule, variables: VariableValues): ScopedRule {

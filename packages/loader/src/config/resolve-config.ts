@@ -34,15 +34,15 @@ export interface ConfigResolution {
 export function resolveConfig(
   settings: Settings, projectRoot: string | { readonly unusable: string } | null, overrides: ConfigFile | undefined,
 ): ConfigResolution {
-  const { defaults, globalRoot, limits: { manifestBytes: maxBytes } } = settings
-  const file = (layer: Layer, root: string, followLinks: boolean): Source => {
-    const location = join(root, CONFIG_FILE)
+  const { defaults, globalRoot, globalConfig, limits: { manifestBytes: maxBytes } } = settings
+  const file = (layer: Layer, root: string, followLinks: boolean, instead: string | null = null): Source => {
+    const location = instead ?? join(root, CONFIG_FILE)
     return { layer, location, written: readConfigFile(location, { maxBytes, followLinks }) }
   }
   const sources: readonly Source[] = [
     { layer: 'bundled', location: 'bundled', written: fromProgram(defaults) },
     // Users may link to their settings. A link in a project could point anywhere.
-    ...(globalRoot === null ? [] : [file('global', globalRoot, true)]),
+    ...(globalRoot === null ? [] : [file('global', globalRoot, true, globalConfig)]),
     ...(projectRoot === null ? [] : [typeof projectRoot === 'string' ? file('project', projectRoot, false) : {
       layer: 'project' as const, location: projectRoot.unusable, written: DISABLED,
     }]),

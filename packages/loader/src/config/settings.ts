@@ -45,6 +45,8 @@ export interface LoaderOptions {
     readonly bundled?: string
     /** The folder of the global layer, such as ~/.bulkhead; null for none. */
     readonly global: string | null
+    /** A configuration file to use in place of that of the global layer, to see what it would do. */
+    readonly globalConfig?: string
     /** The name of the folder in a workspace. `.stud` works too. */
     readonly projectFolder?: string
     /** The folder whose node_modules has the packages in the embedder's configuration. Default: the global layer. */
@@ -73,6 +75,7 @@ export interface Settings {
   readonly coreVersion: string
   readonly bundledRoot: string | null
   readonly globalRoot: string | null
+  readonly globalConfig: string | null
   readonly projectFolder: string
   readonly packagesRoot: string | null
   readonly machine: MachinePolicyFile | null
@@ -91,7 +94,7 @@ const GIVEN = { source: 'set by the host', date: null }
 const OPTIONS: OptionForms<LoaderOptions> = {
   coreVersion: forms.text,
   roots: forms.fields({
-    bundled: forms.text, global: forms.either(forms.text, forms.oneOf(null)), projectFolder: forms.text,
+    bundled: forms.text, global: forms.either(forms.text, forms.oneOf(null)), globalConfig: forms.text, projectFolder: forms.text,
     packages: forms.text, machine: forms.either(forms.object, forms.oneOf(null)),
   }),
   bundled: forms.either(forms.method, forms.list(forms.object)),
@@ -103,11 +106,12 @@ const OPTIONS: OptionForms<LoaderOptions> = {
 export function resolveSettings(options: LoaderOptions): Settings {
   requireOptions('createLoader', options, OPTIONS, 'coreVersion', 'roots', 'bundled')
   const { coreVersion, roots, bundled, defaults = {}, cache = null, trustRootSource = GIVEN } = options
-  const { bundled: bundledRoot = null, global: globalRoot, projectFolder = PROJECT_FOLDER } = roots
+  const { bundled: bundledRoot = null, global: globalRoot, globalConfig = null, projectFolder = PROJECT_FOLDER } = roots
   const { packages: packagesRoot = globalRoot, machine = null } = roots
   if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
   const folders = [
-    ['/roots/bundled', bundledRoot], ['/roots/global', globalRoot], ['/roots/packages', packagesRoot],
+    ['/roots/bundled', bundledRoot], ['/roots/global', globalRoot], ['/roots/globalConfig', globalConfig],
+    ['/roots/packages', packagesRoot],
     ['/cache', cache], ['/roots/machine/file', machine && machine.file],
   ] as const
   for (const [path, folder] of folders) {
@@ -125,7 +129,7 @@ export function resolveSettings(options: LoaderOptions): Settings {
     coreVersion, contract: CONTRACT_VERSION, limits: { ...limits }, trustRoot: trustRoot.json,
   }))
   return {
-    coreVersion, bundledRoot, globalRoot, projectFolder, packagesRoot, machine, cache,
+    coreVersion, bundledRoot, globalRoot, globalConfig, projectFolder, packagesRoot, machine, cache,
     cacheKey, defaults, limits, trustRoot, skills: options.skills,
     bundled: typeof bundled === 'function' ? bundled : () => bundled,
   }

@@ -67,13 +67,18 @@ export function addRules(file: string, rules: readonly Rule[]): readonly Rule[] 
   return added
 }
 
+/** The text of a configuration file with further rules. Throws ConfigInvalid. */
+export const withRules = (written: Uint8Array | undefined, rules: readonly Rule[]): string =>
+  editedRules(written, (before) => [...before, ...rules.map((rule): Json => ({ ...rule }))])
+
+const changeRules = (file: string, change: (rules: readonly Json[]) => readonly Json[]): void =>
+  changeConfig(file, (written) => editedRules(written, change))
+
 /** What cannot be parsed, `editConfig` refuses. */
-function changeRules(file: string, change: (rules: readonly Json[]) => readonly Json[]): void {
-  changeConfig(file, (written) => {
-    const parsed = parseJson(written === undefined ? '{}' : Buffer.from(written).toString())
-    const rules = parsed.ok && isJsonObject(parsed.value) ? parsed.value['rules'] : undefined
-    return editConfig(written, ['rules'], change(Array.isArray(rules) ? rules : []) as Json)
-  })
+function editedRules(written: Uint8Array | undefined, change: (rules: readonly Json[]) => readonly Json[]): string {
+  const parsed = parseJson(written === undefined ? '{}' : Buffer.from(written).toString())
+  const rules = parsed.ok && isJsonObject(parsed.value) ? parsed.value['rules'] : undefined
+  return editConfig(written, ['rules'], change(Array.isArray(rules) ? rules : []) as Json)
 }
 
 /** A pattern can be left out. */

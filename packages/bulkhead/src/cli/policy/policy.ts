@@ -11,6 +11,7 @@ import { COMMON_OPTIONS, PLACE_OPTIONS } from '../host-options.ts'
 import { inspect } from '../inspect.ts'
 import { printJson, table } from '../output.ts'
 import { add, remove } from './policy-edit.ts'
+import { replay } from './policy-replay.ts'
 
 const check = defineSubcommand({
   text: 'show for each rule one call that it decides',
@@ -57,7 +58,7 @@ const test = defineSubcommand({
 })
 
 export const policy: Command = {
-  subcommands: { check, lint, test, add, remove },
+  subcommands: { check, lint, test, replay, add, remove },
   operands: {
     FILE: { text: 'calls and what is expected of them, in YAML or JSON', completes: 'file' },
     PERMISSION: { text: 'a tool, a capability such as fs.write, or *' },
@@ -74,6 +75,7 @@ pattern of each rule. "test" uses your configuration, and that of the project if
     { command: 'bulkhead policy check', text: 'what your rules do' },
     { command: 'bulkhead policy lint', text: 'what is wrong with them' },
     { command: 'bulkhead policy test policy-tests.yaml', text: 'whether they decide as you expect, for CI' },
+    { command: 'bulkhead policy replay --with other-config.json', text: 'what another policy would decide about recorded calls' },
     { command: `bulkhead policy add bash 'npm test' allow`, text: 'write a rule to your configuration' },
   ],
 }

@@ -1,0 +1,141 @@
+import {
+  existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { RULE_ACTIONS, type Rule } from '@bulkhead/contract'
+import { locatedRules } from '@bulkhead/host'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { WALLS } from '../../../scripts/machine.ts'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { assembleHost } from '../src/facade/create-host.ts'
+import { LEARN_VARIABLE, learningHere, startLearning, type LearnedCall } from '../src/facade/policy/learning.ts'
+import { learnedNeeds, proposeRules } from '../src/facade/policy/proposal.ts'
+import { askedSession } from '../src/facade/policy/recorded-decisions.ts'
+import { CACHE } from './cache.ts'
+import { inside } from './command-inside.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-learn-')))
+  mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const file = () => join(folder, 'home/.bulkhead/config.json')
+const rule = (permission: string, pattern: string, action: Rule['action']): Rule => ({ permission, pattern, action })
+const AGENT = join(import.meta.dirname, 'fixtures/learning-agent.ts')
+
+it('runs what a mode would ask about, proposes the smallest rules, and writes them on yes', WALLS, async () => {
+  const rules = [rule('write', 'src/gen/**', 'deny'), rule('write', '**/*.lock', 'ask')]
+  writeFileSync(file(), JSON.stringify({ rules }))
+  const calls = [
+    ...['a', 'b', 'c', 'gen/x'].map((name) => ['write', { path: `src/${name}.ts`, content: 'x\n' }]),
+    ['write', { path: 'yarn.lock', content: '' }], ['bash', { command: 'touch made' }],
+    ['bash', { command: 'curl -O https://example.com/a' }], ['read', { path: '/etc/passwd' }],
+  ]
+  const learn = (...more: readonly string[]) =>
+    inside(['learn', '--json', ...more, '--', process.execPath, AGENT, JSON.stringify(calls)], folder)
+  const before = readFileSync(file(), 'utf8')
+  const first = await learn()
+  const report = JSON.parse(first.stdout) as { readonly calls: number; readonly proposal: { readonly rules: object } }
+  expect([first.code, report]).toMatchObject([1, {
+    calls: 4, asksToday: 4, asksThen: 0, freed: 0, added: [], exitCode: 0,
+    denied: ['src/gen/x.ts', 'yarn.lock'].map((path) => ({ tool: 'write', arguments: { path } }))
+      .concat([{ tool: 'bash' }, { tool: 'read' }] as never),
+    proposal: {
+      left: [],
+      rules: [
+        { rule: rule('write', join(folder, 'src/**'), 'allow'), calls: 3, onlyThirdParty: false },
+        { rule: rule('bash', 'touch made', 'allow'), calls: 1 },
+      ],
+    },
+  }])
+  // Nothing is written without a terminal or --yes, and the record is gone.
+  expect(readFileSync(file(), 'utf8')).toBe(before)
+  expect(readdirSync(join(folder, 'home/.bulkhead/learning'))).toEqual([])
+  expect((await learn('--yes')).code).toBe(0)
+  expect((JSON.parse(readFileSync(file(), 'utf8')) as { readonly rules: readonly Rule[] }).rules.slice(2)).toEqual([
+    rule('write', join(folder, 'src/**'), 'allow'), rule('bash', 'touch made', 'allow'),
+  ])
+})
+
+it('lets a host learn only with a grant that this user made in its home', () => {
+  const home = join(folder, 'home/.bulkhead')
+  const learns = (id: string | undefined) => learningHere(home, folder, { [LEARN_VARIABLE]: id }) !== undefined
+  const grant = startLearning(home)
+  expect(learns(grant.id)).toBe(true)
+  for (const id of [undefined, '', crypto.randomUUID(), '../learning', `../../${'x'.repeat(30)}`]) {
+    expect(learns(id)).toBe(false)
+  }
+  rmSync(join(grant.folder, 'grant.json'))
+  expect(learns(grant.id)).toBe(false)
+  writeFileSync(join(grant.folder, 'grant.json'), '{}', { mode: 0o644 })
+  expect(learns(grant.id)).toBe(process.platform === 'win32')
+  grant[Symbol.dispose]()
+  expect(existsSync(grant.folder)).toBe(false)
+})
+
+const PATHS = ['src/a', 'src/b', 'src/c', 'src/deep/d', 'docs/e', 'docs/f', 'docs/g', 'top']
+const anyRule: fc.Arbitrary<Rule> = fc.record({
+  permission: fc.constantFrom('write', 'fs.write', '*', 'wri*'),
+  pattern: fc.constantFrom('src/**', 'src/a', '**', 'docs/*', 'docs/e', 'src/deep', '**/d'),
+  action: fc.constantFrom(...RULE_ACTIONS),
+})
+
+it('a learned policy allows what was learned, and frees nothing that is denied', async () => {
+  const opened = async (rules: readonly Rule[]) => {
+    writeFileSync(file(), JSON.stringify({ rules }))
+    const found = await assembleHost(
+      { workspace: folder, home: join(folder, 'home/.bulkhead'), cache: CACHE, env: {}, discover: 'when-asked' },
+      'declined',
+      { startsEager: false },
+    )
+    const session = await askedSession(found.host)
+    const decide = async (path: string) =>
+      (await session.explain({ id: 'c', name: 'write', arguments: { path, content: '' } })).decision
+    return { ...found, session, decide }
+  }
+  await fc.assert(fc.asyncProperty(fc.array(anyRule, { maxLength: 3 }), fc.subarray(PATHS), async (rules, learned) => {
+    const today = await opened(rules)
+    const decided = new Map<string, string>()
+    for (const path of PATHS) decided.set(path, await today.decide(path))
+    const calls = learned.filter((path) => decided.get(path) !== 'deny').map((path): LearnedCall => ({
+      kind: 'call', workspace: folder, tool: 'write', arguments: { path, content: '' }, decision: 'allow', reason: '',
+      layer: 'bundled', extension: 'write', byTool: false,
+    }))
+    const denies = locatedRules(today.place.report.config, { workspace: [folder] })
+      .filter(({ action }) => action === 'deny')
+    const { rules: proposed, left } = await proposeRules(today.session, calls, denies)
+    await today.host.close()
+    const then = await opened([...rules, ...proposed.map((one) => one.rule)])
+    const isLeft = new Set(left.map(({ call }) => call.arguments['path']))
+    for (const path of PATHS) {
+      const now = await then.decide(path)
+      if (decided.get(path) === 'deny') expect([path, now]).toEqual([path, 'deny'])
+      else if (calls.some((call) => call.arguments['path'] === path) && !isLeft.has(path)) {
+        expect([path, now]).toEqual([path, 'allow'])
+      }
+    }
+    await then.host.close()
+  }), { numRuns: thoroughly(12, 150) })
+})
+
+it('tells what tools of others used, with hosts, methods and the start of paths', () => {
+  const use = (part: 'net' | 'fs.read' | 'shell', subject: string) =>
+    ({ kind: 'use', tool: 'weather', part, subject } as const)
+  const call = { kind: 'call', tool: 'weather', layer: 'global' } as LearnedCall
+  expect(learnedNeeds([call], [
+    use('net', 'GET https://api.example.com/v1/oslo'), use('net', 'GET https://api.example.com/v1/bergen'),
+    use('net', 'POST https://api.example.com/log'), use('fs.read', '/w/a.json'),
+    ...['x', 'y', 'z'].map((name) => use('fs.read', `/w/data/${name}`)),
+    use('shell', 'git status'), use('shell', 'git log -1'), use('shell', 'ls src'),
+  ], '/w')).toEqual([{
+    tool: 'weather', requests: ['GET api.example.com/v1/**', 'POST api.example.com/log'],
+    requires: {
+      fs: { read: ['{workspace}/a.json', '{workspace}/data/**'] }, net: { hosts: ['api.example.com'] },
+      shell: [{ cmd: 'git', args: [{ rest: true }] }, { cmd: 'ls', args: ['src'] }],
+    },
+  }])
+})
