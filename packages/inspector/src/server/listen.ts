@@ -69,9 +69,16 @@ async function answer(
     const { done, value } = await reader.read()
     if (done || res.closed) break
     // A slow client stops the reading, and the backlog of its subscription is bounded.
-    if (!res.write(value)) await Promise.race([once(res, 'drain'), once(res, 'close')])
+    if (!res.write(value)) await writable(res)
   }
   res.end()
+}
+
+/** Leaves no listener behind: a slow client makes this wait for each of its events. */
+async function writable(res: ServerResponse): Promise<void> {
+  const left = new AbortController()
+  const { signal } = left
+  await Promise.race([once(res, 'drain', { signal }), once(res, 'close', { signal })]).finally(() => left.abort())
 }
 
 /** undefined: it is malformed. */
