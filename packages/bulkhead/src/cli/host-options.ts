@@ -198,6 +198,7 @@ const withoutSessions = (store: Store): Store => ({
   append: async (record) => isJsonObject(record) && SESSION_EVENTS.has(record['type']) ? 0 : store.append(record),
   ...(store.work && { work: store.work }),
   ...(store.changes && { changes: store.changes }),
+  ...(store.chains && { chains: () => store.chains!() }),
   records: (from, limit) => store.records(from, limit),
   auditSpan: () => store.auditSpan(),
   close: () => store.close(),

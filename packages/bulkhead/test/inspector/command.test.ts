@@ -3,9 +3,12 @@ import { once } from 'node:events'
 import { globSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { About, HealthView } from '@bulkhead/inspector/protocol'
+import type { About, CallsView, HealthView } from '@bulkhead/inspector/protocol'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { firstData } from '../../../../scripts/first-data.ts'
+import { needs } from '../../../../scripts/machine.ts'
+import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
+import { createHost } from '../../src/index.ts'
 import { bulkhead } from '../command.ts'
 import { CACHE } from '../cache.ts'
 import { signIn } from './client.ts'
@@ -14,15 +17,34 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-inspect-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('serves this machine, prints links for this user only, and ends with a signal', async () => {
+/** Runs the command until the test ends it. */
+async function serve(...args: readonly string[]) {
   const child = spawn(process.execPath, [
-    join(import.meta.dirname, '../../src/bin.ts'), 'inspect', '--port', '0', '--workspace', folder,
+    join(import.meta.dirname, '../../src/bin.ts'), 'inspect', '--port', '0', '--workspace', folder, ...args,
   ], {
     cwd: folder, stdio: ['ignore', 'pipe', 'pipe'],
     env: { HOME: join(folder, 'home'), XDG_CACHE_HOME: CACHE, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
   })
   const ended = once(child, 'close')
-  const link = (await firstData(child.stdout)).trim()
+  return { child, ended, link: (await firstData(child.stdout)).trim() }
+}
+
+it('shows the calls of hosts on other machines that share a PostgreSQL', needs('PostgreSQL'), async () => {
+  const url = (await sharedPostgres()).url(newSchema())
+  const named = (name: string) => `${url}${url.includes('?') ? '&' : '?'}name=${name}`
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store: named('far') })
+  const session = await host.openSession()
+  expect(await session.call({ id: 'far-call', name: 'todo', arguments: { todos: [] } })).toBeDefined()
+  await host.close()
+  const { child, ended, link } = await serve('--store', named('near'))
+  const { items } = await (await signIn(link)).get<CallsView>('calls')
+  expect(items.map(({ call, host: of }) => [call, of])).toEqual([['far-call', 'far']])
+  child.kill('SIGTERM')
+  await ended
+})
+
+it('serves this machine, prints links for this user only, and ends with a signal', async () => {
+  const { child, ended, link } = await serve()
   expect(link).toMatch(/^http:\/\/localhost:\d+\/#[\w-]{43}$/)
   const client = await signIn(link)
   expect(await client.get<About>('about')).toMatchObject({ decide: false, scope: 'store', protocol: 1 })
