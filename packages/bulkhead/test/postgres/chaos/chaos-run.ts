@@ -80,7 +80,7 @@ export class ChaosRun {
         const work = workOf(n, attempt)
         const outcome = await this.#send('call', work)
         const code = outcome?.type === 'error' ? outcome.error.code : undefined
-        refusals = this.#isCalm && code !== undefined && code !== 'IdempotencyKeyInUse' ? refusals + 1 : 0
+        refusals = this.#isCalm && code !== undefined ? refusals + 1 : 0
         if (outcome && (code === undefined || !AGAIN.has(code) || refusals > MOST_REFUSALS)) {
           this.ended.set(work.key, { work, outcome })
           this.#onEnd()
@@ -96,10 +96,12 @@ export class ChaosRun {
     for (let n = 0; n < TICKETS; n++) {
       const work = (attempt: number): Work =>
         ({ id: `ticket-${n}.${attempt}`, payer: 'asks', tool: 'asks_first', n, key: `ticket-${n}` })
+      let refusals = 0
       for (let attempt = 0; ; attempt++) {
         const outcome = await this.#send('call', work(attempt))
         if (outcome === undefined) continue
-        if (outcome.type === 'output' || !AGAIN.has(outcome.error.code)) {
+        if (this.#isCalm) refusals++
+        if (outcome.type === 'output' || !AGAIN.has(outcome.error.code) || refusals > MOST_REFUSALS) {
           this.ended.set(work(0).key, { work: work(attempt), outcome })
           break
         }
