@@ -41,7 +41,7 @@ describe('a call of an ACP agent', () => {
       options: [
         { kind: 'allow_once' }, { kind: 'allow_always', name: 'Always allow this file (a.txt) in this session' },
         { kind: 'allow_always', name: 'Always allow the whole workspace (1 file) in this session' },
-        { kind: 'reject_once' }, { kind: 'reject_always' },
+        { kind: 'reject_once' }, { optionId: 'later' }, { kind: 'reject_always' },
       ],
     }])
     expect(JSON.stringify(world.asked)).toContain('arguments:')

@@ -90,7 +90,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     const client = await connect(era, ({ message, requestedSchema }) => {
       asked.push(message)
       expect(requestedSchema.properties['decision']).toMatchObject({
-        enum: ['once', 'session', 'session:workspace', 'reject'],
+        enum: ['once', 'session', 'session:workspace', 'later', 'reject'],
         default: 'reject',
       })
       return { action: 'accept', content: { decision: answers.shift()! } }
