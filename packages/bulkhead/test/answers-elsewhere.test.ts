@@ -10,7 +10,7 @@ import { signMessage, SignedMessages } from '@bulkhead/kit/signed-message'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { serveAnswers } from '../src/facade/serve-answers.ts'
 import { QUESTION_PURPOSE, runWebhook } from '../src/facade/webhook.ts'
-import { createHost, createProgrammaticInteractor, openSqliteStore } from '../src/index.ts'
+import { createHost, createInspector, createProgrammaticInteractor, openSqliteStore } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 
 const SECRET = 'webhook-secret-webhook-secret-32'
@@ -112,6 +112,25 @@ it('a webhook gets signed questions, answers one, and is told that it is over', 
   expect(await outcome).toMatchObject({ type: 'output' })
   await expect.poll(() => got.length).toBe(3)
   expect(JSON.parse(got[2]!.body)).toEqual({ type: 'over', id, round })
+})
+
+it('an inspector serves links beside its page', async () => {
+  const store = await openStore()
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store, env: {} })
+  ends.push(() => host.close())
+  const answers = { base: 'http://localhost:7000/answers/', secret: 'x'.repeat(32) }
+  const inspector = await createInspector(host, { decide: true, answers })
+  ends.push(() => inspector.close())
+  const session = await host.openSession({ interactor: inspector.interactor })
+  const outcome = session.call({ id: 'c', name: 'write', arguments: { path: 'a.txt', content: '' } })
+  const book = openQuestions(await openStore())
+  await expect.poll(async () => (await book.list()).length).toBe(1)
+  const url = inspector.answers!.link((await book.list())[0]!)
+  const [headers, body] = [{ origin: 'http://localhost:7000' }, new URLSearchParams({ answer: 'once:call' })]
+  expect((await inspector.fetch(new Request(url, { method: 'POST', headers, body }))).status).toBe(200)
+  expect(await outcome).toMatchObject({ type: 'output' })
+  expect((await inspector.fetch(new Request('http://localhost:7000/api/about'))).status).toBe(401)
+  await expect(createInspector(host, { answers: { ...answers, secret: 'short' } })).rejects.toThrow(/at least 32/)
 })
 
 it('a webhook is reached over https or on this machine, and at no private address that is not named', async () => {

@@ -1,9 +1,12 @@
 import { BulkheadError, requireOptions, type Interactor } from '@bulkhead/contract'
 import { createInspectorServer, pageCode } from '@bulkhead/inspector'
+import { createAnswerLinks, type AnswerLinks } from '@bulkhead/inspector/links'
+import { openQuestions } from '@bulkhead/host'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { onAbort } from '@bulkhead/kit/deadlines'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import type { Host } from '../create-host.ts'
-import { inspectable } from '../inspectable.ts'
+import { inspectable, type Inspectable } from '../inspectable.ts'
 import { inspectedHost } from './inspected-host.ts'
 
 export interface InspectorOptions {
@@ -15,6 +18,14 @@ export interface InspectorOptions {
   readonly origins?: readonly string[]
   /** Who answers, for the list of approvals and the audit. Default: the inspector. */
   readonly by?: string
+  /** Answers by links, and by a webhook, for the hosts on its store. Needs a store that outlives the process. */
+  readonly answers?: {
+    /** Where people reach links: https, or http on this machine, at a path of its own such as `/answers/`. */
+    readonly base: string
+    /** At least 32 characters each. */
+    readonly secret: string
+    readonly webhookSecret?: string
+  }
 }
 
 /** A page and a protocol that show what a host does. */
@@ -23,6 +34,8 @@ export interface Inspector {
   fetch(request: Request): Promise<Response>
   /** The address of the page with a token that signs in once, within five minutes. `at`: where the page is reached. */
   link(at: string | URL): string
+  /** Makes links to questions. Absent without `answers`. */
+  readonly answers?: Pick<AnswerLinks, 'link' | 'callback'>
   /**
    * A person for sessions: the people who are signed in. A call waits until one of them answers. Without `decide` it
    * answers nothing.
@@ -34,6 +47,7 @@ export interface Inspector {
 
 const OPTIONS: OptionForms<InspectorOptions> = {
   decide: forms.flag, base: forms.text, origins: forms.list(forms.text), by: forms.text,
+  answers: forms.object,
 }
 
 /** Shows a host. Throws ConfigInvalid, also for a host that `createHost` of this package did not make. */
@@ -46,15 +60,26 @@ export function createInspector(host: Host, options: InspectorOptions = {}): Ins
   }
   const inside = inspectable.get(host)
   if (inside === undefined) throw invalid('The host was not made by `createHost` of this package.')
+  const answers = options.answers && answersOf(options.answers, inside)
   const server = createInspectorServer(inspectedHost(host, inside), {
     ...options, page: pageCode, linkCommand: 'bulkhead inspect --link',
     onFault: (error) => inside.core.inside.suppressed('inspector', error),
   })
   return {
-    fetch: (request) => server.fetch(request),
+    fetch: async (request) => await answers?.fetch(request) ?? server.fetch(request),
+    ...(answers && { answers: { link: answers.link, callback: answers.callback } }),
     link: (at) => new URL(`${base}/#${server.token()}`, at).href,
     interactor: decide ? waitsAtDesk : answersNothing,
     close: () => server.close(),
+  }
+}
+
+function answersOf(given: NonNullable<InspectorOptions['answers']>, { store }: Inspectable): AnswerLinks {
+  if (store.forgets) throw invalid('Links need a store that outlives the process. Pass `store` to `createHost`.')
+  try {
+    return createAnswerLinks({ ...given, questions: openQuestions(store) })
+  } catch (thrown) {
+    throw invalid(messageOf(thrown))
   }
 }
 
