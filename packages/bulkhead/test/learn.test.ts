@@ -77,12 +77,19 @@ it('lets a host learn only with a grant that this user made in its home', () => 
   expect(existsSync(grant.folder)).toBe(false)
 })
 
-const PATHS = ['src/a', 'src/b', 'src/c', 'src/deep/d', 'docs/e', 'docs/f', 'docs/g', 'top']
+const PATHS = ['src/a', 'src/b', 'src/c', 'src/deep/d', 'docs/e', 'docs/f', 'docs/g', 'docs/sub/h', 'top']
 const anyRule: fc.Arbitrary<Rule> = fc.record({
   permission: fc.constantFrom('write', 'fs.write', '*', 'wri*'),
   pattern: fc.constantFrom('src/**', 'src/a', '**', 'docs/*', 'docs/e', 'src/deep', '**/d'),
   action: fc.constantFrom(...RULE_ACTIONS),
 })
+
+/** The folder of these files lies inside the deny, and has others that it denies. */
+const INSIDE_A_DENY: [Rule[], string[]] =
+  [[rule('write', '**', 'deny'), rule('write', 'docs/*', 'ask')], ['docs/e', 'docs/f', 'docs/g']]
+
+/** A rule for the folder would be no exception. */
+const INSIDE_AN_ASK: typeof INSIDE_A_DENY = [[rule('write', 'docs/*', 'ask')], ['docs/e', 'docs/f', 'docs/g']]
 
 it('a learned policy allows what was learned, and frees nothing that is denied', async () => {
   const opened = async (rules: readonly Rule[]) => {
@@ -105,9 +112,9 @@ it('a learned policy allows what was learned, and frees nothing that is denied',
       kind: 'call', workspace: folder, tool: 'write', arguments: { path, content: '' }, decision: 'allow', reason: '',
       layer: 'bundled', extension: 'write', byTool: false,
     }))
-    const denies = locatedRules(today.place.report.config, { workspace: [folder] })
-      .filter(({ action }) => action === 'deny')
-    const { rules: proposed, left } = await proposeRules(today.session, calls, denies)
+    const strict = locatedRules(today.place.report.config, { workspace: [folder] })
+      .filter(({ action }) => action !== 'allow')
+    const { rules: proposed, left } = await proposeRules(today.session, calls, strict)
     await today.host.close()
     const then = await opened([...rules, ...proposed.map((one) => one.rule)])
     const isLeft = new Set(left.map(({ call }) => call.arguments['path']))
@@ -119,7 +126,7 @@ it('a learned policy allows what was learned, and frees nothing that is denied',
       }
     }
     await then.host.close()
-  }), { numRuns: thoroughly(12, 150) })
+  }), { numRuns: thoroughly(8, 150), examples: [INSIDE_A_DENY, INSIDE_AN_ASK] })
 })
 
 it('tells what tools of others used, with hosts, methods and the start of paths', () => {

@@ -93,9 +93,9 @@ async function review(
 ): Promise<Report> {
   const { host, workspace, place: { report: { config } } } = found
   const variables: VariableValues = { workspace: [workspace] }
-  const denies = locatedRules(config, variables).filter(({ action }) => action === 'deny')
+  const strict = locatedRules(config, variables).filter(({ action }) => action !== 'allow')
   const session = await askedSession(host)
-  const proposal = await proposeRules(session, calls, denies)
+  const proposal = await proposeRules(session, calls, strict)
   const today = await decideAgain(session, calls)
   await session.close()
   writeFileSync(file, withRules(readIfPresent(userFile(values)), proposal.rules.map(({ rule }) => rule)), { mode: 0o600 })

@@ -25,12 +25,13 @@ export interface Proposal {
 const ENOUGH = 3
 
 /**
- * The smallest rules under which the calls that ran would run unasked. `session`: under today's policy. `denies`: rules
- * that deny, and that no rule of the proposal may set aside.
+ * The smallest rules under which the calls that ran would run unasked. `session`: under today's policy. `strict`: its
+ * rules that deny or ask. No rule of the proposal sets aside one that denies.
  */
 export async function proposeRules(
-  session: Pick<Session, 'explain'>, calls: readonly LearnedCall[], denies: readonly ScopedRule[],
+  session: Pick<Session, 'explain'>, calls: readonly LearnedCall[], strict: readonly ScopedRule[],
 ): Promise<Proposal> {
+  const denies = strict.filter(({ action }) => action === 'deny')
   const found = new Map<string, { readonly rule: Rule; readonly calls: LearnedCall[] }>()
   const left: Proposal['left'][number][] = []
   for (const [index, call] of calls.entries()) {
@@ -44,13 +45,13 @@ export async function proposeRules(
     }
     for (const rule of rules) found.getOrInsertComputed(keyOf(rule), () => ({ rule, calls: [] })).calls.push(call)
   }
-  return { rules: widened([...found.values()], denies), left }
+  return { rules: widened([...found.values()], strict), left }
 }
 
 const keyOf = ({ permission, pattern }: Rule): string => `${permission} ${pattern}`
 
-/** Whether a rule lies inside one that denies, which it would loosen. */
-export const setsAside = (rule: Rule, denies: readonly ScopedRule[]): boolean => denies.some((deny) => {
+/** Whether a rule lies inside a stricter one, which it would loosen. */
+const setsAside = (rule: Rule, strict: readonly ScopedRule[]): boolean => strict.some((deny) => {
   const isOfPath = rule.pattern.startsWith('/')
   const { permission } = deny
   if (!isCapability(permission)) {
@@ -59,17 +60,19 @@ export const setsAside = (rule: Rule, denies: readonly ScopedRule[]): boolean =>
   return permission.startsWith('fs.') === isOfPath && isInside(rule, deny, kindOfTouch({ capability: permission, subject: '' }))
 })
 
-const isInside = (rule: Rule, deny: ScopedRule, kind: SubjectKind): boolean => comparePatterns(rule, deny, kind) === 'less'
+const isInside = (rule: Rule, deny: ScopedRule, kind: SubjectKind): boolean => comparePatterns(rule, deny, kind) !== undefined
 
 type Found = { readonly rule: Rule; readonly calls: readonly LearnedCall[] }
 
 /** Several files of one folder become the folder, and several forms of one command its beginning. */
-function widened(found: readonly Found[], denies: readonly ScopedRule[]): readonly ProposedRule[] {
+function widened(found: readonly Found[], strict: readonly ScopedRule[]): readonly ProposedRule[] {
   const groups = Map.groupBy(found, ({ rule }) => wider(rule) ?? keyOf(rule))
   return [...groups].flatMap(([, members]) => {
     const pattern = widerPattern(members[0]!.rule)
     const rule = pattern === undefined ? undefined : { ...members[0]!.rule, pattern }
-    if (members.length < ENOUGH || rule === undefined || setsAside(rule, denies)) return members.map(proposed)
+    // An exception to a stricter rule stays exact: a wider one could free more, or be no exception any more.
+    const isException = [...members, { rule: rule ?? members[0]!.rule }].some((one) => setsAside(one.rule, strict))
+    if (members.length < ENOUGH || rule === undefined || isException) return members.map(proposed)
     return [proposed({ rule, calls: members.flatMap(({ calls }) => calls) })]
   })
 }
