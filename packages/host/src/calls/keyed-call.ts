@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Outcome } from '@bulkhead/contract'
 import type { CallRun } from '../model/call-run.ts'
 import type { DecidedCall, HostContext, StageRecord, ValidatedCall } from '../policy/call.ts'
@@ -17,7 +18,8 @@ export class Replay extends Error {
 /** undefined if its caller gave it no key, or nothing outlives the process. */
 export function keyedCall(call: ValidatedCall, { outcomes }: HostContext): KeyedCall | undefined {
   const { ownKey, session: { principal }, name, args, proposed } = call
-  return ownKey === undefined ? undefined : outcomes?.keyed(ownKey, principal?.id, name, proposed ?? args)
+  if (ownKey === undefined || outcomes === undefined) return undefined
+  return { ...outcomes.keyed(ownKey, principal?.id, name, proposed ?? args), claim: randomUUID() }
 }
 
 /** What keeps the results of the steps of a call, also for a later run of it. */

@@ -101,6 +101,7 @@ interface Admission {
 interface Keyed {
   readonly place: string
   readonly digest: string
+  readonly claim: string
 }
 
 /** One call from request to outcome: how far it got, and what it holds. The pipeline alone writes it. */

@@ -2,16 +2,14 @@ import { hash } from 'node:crypto'
 import { BulkheadError, type Outcome, type Store } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { errorBody } from '../model/outcome.ts'
-import { KeptSteps, stepsKey } from './kept-steps.ts'
+import { KeptSteps, stepsKey, type StepsPlace } from './kept-steps.ts'
 import type { Claimant } from './owner.ts'
 import type { Redaction } from './redaction.ts'
 
 /** A call with an idempotency key of its caller. */
-export interface KeyedCall {
-  /** Where its outcome is kept. */
-  readonly place: string
-  /** Of its tool and arguments. */
-  readonly digest: string
+export interface KeyedCall extends StepsPlace {
+  /** Random: shows that a claim of the key is that of this call, also if the answer to it was lost. */
+  readonly claim: string
 }
 
 interface OutcomeRecord {
@@ -20,9 +18,9 @@ interface OutcomeRecord {
   readonly at: number
   /** The host that runs the call. */
   readonly by?: string
+  /** The claim of the call that runs, or that another host settled as unknown. */
+  readonly claim?: string
   readonly outcome?: Outcome
-  /** The host that ran the call, if another one settled it as unknown. */
-  readonly of?: string
 }
 
 export interface OutcomeSources {
@@ -58,13 +56,13 @@ export class RecordedOutcomes {
   }
 
   /** What keeps the results of the steps of a call. */
-  stepsOf(call: KeyedCall): KeptSteps {
+  stepsOf(place: StepsPlace): KeptSteps {
     const { store, now } = this.#sources
-    return new KeptSteps({ ...call, store, now })
+    return new KeptSteps({ ...place, store, now })
   }
 
   /** The key of one principal is not that of another. */
-  keyed(key: string, principal: string | undefined, tool: string, args: JsonObject): KeyedCall {
+  keyed(key: string, principal: string | undefined, tool: string, args: JsonObject): StepsPlace {
     return {
       place: this.#placeOf(key, principal),
       digest: hash('sha256', canonicalJson([tool, args])),
@@ -73,7 +71,8 @@ export class RecordedOutcomes {
 
   /**
    * Resolves with the recorded outcome, or with undefined if the call may run: then `end` must follow. Rejects with
-   * IdempotencyKeyReused, IdempotencyKeyInUse or StoreUnavailable. `continues`: the call continues after a pause.
+   * IdempotencyKeyReused, IdempotencyKeyInUse or StoreUnavailable: then nothing stays claimed for the call. `continues`:
+   * the call continues after a pause.
    */
   async claim(call: KeyedCall, continues: boolean): Promise<Outcome | undefined> {
     void this.#purge()
@@ -94,45 +93,64 @@ export class RecordedOutcomes {
   }
 
   /** Rejects with StoreUnavailable: then the key stays claimed. `hasBegun`: the call began what can have an effect. */
-  async end({ place, digest }: KeyedCall, outcome: Outcome, hasBegun: boolean): Promise<void> {
-    const { store, owner, now, redaction } = this.#sources
+  async end(call: KeyedCall, outcome: Outcome, hasBegun: boolean): Promise<void> {
     const isPaused = outcome.type === 'error' && outcome.error.code === 'ClarificationNeeded'
-    if (outcome.type === 'error' && !hasBegun && !isPaused) {
-      await store.update('outcome', place, (stored) => owner.isOwn(readRecord(stored)?.by) ? undefined : stored)
-      return
-    }
+    if (outcome.type === 'error' && !hasBegun && !isPaused) return this.#free(call)
+    const { store, now, redaction } = this.#sources
+    const { place, digest, claim } = call
     const redacted = redaction().value(outcome as unknown as Json) as unknown as Outcome
     const record = { digest, at: now(), outcome: kept(redacted) }
     await store.update('outcome', place, (stored) => {
       // Others may have settled the call, because they took this host for gone. It knows better, unless one runs it again.
-      const { by, of } = readRecord(stored) ?? {}
-      return stored === undefined || owner.isOwn(by ?? of) ? record as unknown as JsonObject : stored
+      const found = readRecord(stored)
+      return found === undefined || found.claim === claim ? record as unknown as JsonObject : stored!
     })
   }
 
   /** The same, again and again as long as the process lives. `stored` is called then. */
   endLater(call: KeyedCall, outcome: Outcome, hasBegun: boolean, stored: () => void): void {
+    this.#later(() => this.end(call, outcome, hasBegun).then(stored))
+  }
+
+  #later(work: () => Promise<void>): void {
     setTimeout(() => {
-      this.end(call, outcome, hasBegun).then(stored, (thrown: unknown) => {
-        if (!isClosed(thrown)) this.endLater(call, outcome, hasBegun, stored)
-      })
+      work().catch((thrown: unknown) => { if (!isClosed(thrown)) this.#later(work) })
     }, STORE_AGAIN_MS).unref()
   }
 
   /** Claims the key unless there is a record that stands. Resolves with that record. */
-  async #take({ place, digest }: KeyedCall, continues: boolean): Promise<OutcomeRecord | undefined> {
+  async #take(call: KeyedCall, continues: boolean): Promise<OutcomeRecord | undefined> {
     const { store, owner, now, keptMs } = this.#sources
+    const { place, digest, claim } = call
     const at = now()
     let standing: OutcomeRecord | undefined
-    await store.update('outcome', place, (stored) => {
-      const record = readRecord(stored)
-      const isOver = record === undefined || (record.by === undefined && at - record.at > keptMs)
-      const goesOn = continues && record?.digest === digest && record.outcome?.type === 'error'
-        && record.outcome.error.code === 'ClarificationNeeded'
-      standing = isOver || goesOn ? undefined : record
-      return standing === undefined ? { digest, at, by: owner.id } : stored
-    })
+    try {
+      await store.update('outcome', place, (stored) => {
+        const record = readRecord(stored)
+        const isOver = record === undefined || (record.by === undefined && at - record.at > keptMs)
+        const goesOn = continues && record?.digest === digest && record.outcome?.type === 'error'
+          && record.outcome.error.code === 'ClarificationNeeded'
+        // The store tries again after a lost answer, and then finds its own claim.
+        const isOwn = record?.by !== undefined && record.claim === claim
+        standing = isOver || goesOn || isOwn ? undefined : record
+        return standing === undefined ? { digest, at, by: owner.id, claim } : stored
+      })
+    } catch (thrown) {
+      // It may have taken effect, and the call does not run.
+      this.#later(() => this.#free(call))
+      throw thrown
+    }
     return standing
+  }
+
+  /** Leaves a record, so that a claim that comes late finds it, and adds nothing. */
+  async #free({ place, digest, claim }: KeyedCall): Promise<void> {
+    const { store, now } = this.#sources
+    const record = { digest, at: now() }
+    await store.update('outcome', place, (stored) => {
+      const found = readRecord(stored)
+      return found === undefined || found.claim === claim ? record : stored!
+    })
   }
 
   #placeOf(key: string, principal: string | undefined): string {
@@ -169,7 +187,7 @@ export async function settleKey(store: Store, place: string, by: string, unknown
   await store.update('outcome', place, (stored) => {
     if (unknown === undefined) return free(stored, by)
     const { by: runner, ...record } = readRecord(stored) ?? {}
-    return runner === by ? { ...record, outcome: unknown, of: by } as unknown as JsonObject : stored
+    return runner === by ? { ...record, outcome: unknown } as unknown as JsonObject : stored
   })
 }
 
@@ -180,7 +198,7 @@ const free = (stored: Json | undefined, by: string): Json | undefined =>
 const isClosed = (thrown: unknown): boolean =>
   BulkheadError.is(thrown) && isJsonObject(thrown.data) && thrown.data['reason'] === 'closed'
 
-/** undefined for one of an unknown form. */
+/** undefined for that of a key that is free, and one of an unknown form. */
 function readRecord(stored: Json | undefined): OutcomeRecord | undefined {
   const { digest, at, by, outcome } = isJsonObject(stored) ? stored : {} as JsonObject
   const isRecord = typeof digest === 'string' && typeof at === 'number'

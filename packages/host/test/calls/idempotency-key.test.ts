@@ -1,31 +1,12 @@
 import { expect, test } from 'vitest'
-import type { ErrorOutcome, Outcome } from '@bulkhead/contract'
+import type { ErrorOutcome } from '@bulkhead/contract'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { loggedStore } from '../twin/logged-work.ts'
 import { MemoryStore } from '../twin/store.ts'
-import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
+import { createWorld, verdictOf, type ToolSketch } from '../twin/world.ts'
+import { counting } from './counting.ts'
 
-const WRITES: ToolSketch = { requires: { fs: { write: ['{workspace}'] } } }
 const DAY_MS = 24 * 60 * 60 * 1000
-
-/** A tool that counts its runs, and begins an effect unless it is told otherwise. */
-async function counting(sketch: WorldSketch = {}, tool: ToolSketch = {}, acts = true) {
-  let runs = 0
-  const world = createWorld({
-    extensions: [{ tools: { echo: {
-      ...WRITES, execute: async (args, runtime) => {
-        runs++
-        if (acts) await world.compartment().calls.at(-1)!.beginEffect!('writes a.ts')
-        return tool.execute ? tool.execute(args, runtime) : { runs }
-      },
-    }, other: {} } }], ...sketch,
-  })
-  const session = await world.host.openSession({ mode: 'yolo' })
-  let count = 0
-  const call = (idempotencyKey: string | undefined, args = {}, name = 'echo', from = session): Promise<Outcome> =>
-    from.call({ id: `c${++count}`, name, arguments: args, ...(idempotencyKey !== undefined && { idempotencyKey }) })
-  return { world, session, call, runs: () => runs }
-}
 
 test('a call with a known key is not run again, and has the recorded outcome', async () => {
   const { call, runs } = await counting({ store: new MemoryStore() })

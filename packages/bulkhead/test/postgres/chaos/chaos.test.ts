@@ -77,8 +77,7 @@ describe('three hosts, while hosts, server and connections fail', { ...needs('Po
       demand(end !== 'output' || ran >= 1, `${key} succeeded and never ran`)
       const mayHaveActed = end === 'output' || end === 'OutcomeUnknown' || tool === 'looks'
       demand(mayHaveActed || ran === 0, `${key} acted, and its caller got ${end}`)
-      // A claim of a key whose answer was lost stays until its host ends. Then it never ran.
-      const ends = ['output', 'OutcomeUnknown', 'BudgetExhausted', 'IdempotencyKeyInUse']
+      const ends = ['output', 'OutcomeUnknown', 'BudgetExhausted']
       demand(ends.includes(end), `${key} ended with ${end}`)
     }
     for (const payer of PAYERS) {
