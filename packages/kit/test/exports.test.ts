@@ -43,6 +43,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'withDependents', 'withPrefixItems',
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
+  'signed-message': ['SignedMessages', 'isMac', 'macOf', 'requireSecret', 'signMessage'],
   'this-machine': ['thisMachine'],
   'times': ['TIME_FORMS', 'durationInWords', 'localTime', 'localZone', 'readTime'],
   'thread-image': ['HOOKS_FIRST', 'ThreadImage', 'compileCacheEnvironment', 'images'],
