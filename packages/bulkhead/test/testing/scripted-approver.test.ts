@@ -32,7 +32,7 @@ it('refuses answers that do not exist', async () => {
   }
   const approver = createScriptedApprover([() => 'yes' as never])
   await expect(approver.approve(request, signal)).rejects.toMatchObject({ code: 'ConfigInvalid' })
-  expect(() => approver.check()).toThrow('Pass "once" or "session" or "project" or "reject"')
+  expect(() => approver.check()).toThrow('Pass "once" or "session" or "project" or "later" or "reject"')
 })
 
 it('reports what a function throws', async () => {
