@@ -26,6 +26,7 @@ export async function execute(
     if (!gone) beginAttempt(call, attempts, host)
     let compartment: CompartmentSession | undefined
     let result: Reading | BulkheadError
+    let running: RunningCall | undefined
     try {
       compartment = gone ? undefined : call.tool.extension.compartment
       if (compartment === undefined) {
@@ -34,8 +35,10 @@ export async function execute(
       }
       // A hook may have cancelled it, or it was cancelled while the compartment started.
       call.throwIfCancelled()
-      result = readReturn(await new RunningCall(allowed, attempts, host).run(compartment), call.tool.returns)
+      running = new RunningCall(allowed, attempts, host)
+      result = readReturn(await running.run(compartment), call.tool.returns)
     } catch (thrown) {
+      if (!running) attempts.effects.notStarted(attempts.count)
       call.throwIfCancelled()
       gone = isCompartmentGone(thrown) ? compartment : undefined
       if (gone) continue

@@ -62,6 +62,15 @@ export class BegunEffects {
     this.#noted.set(keyOf(attempt, undefined), { step: undefined, pending: undefined, acts: false })
   }
 
+  /** The tool was not started in the attempt: the note of its start stands for nothing. */
+  notStarted(attempt: number): void {
+    const noted = this.#noted
+    const key = keyOf(attempt, undefined)
+    if (noted?.get(key)?.acts !== false) return
+    noted.delete(key)
+    if (noted.size === 0) this.#words = undefined
+  }
+
   /**
    * `isStart`: of the tool. Contract: the effect waits for the promise, and must not begin if this throws or rejects.
    */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ErrorOutcome } from '@bulkhead/contract'
+import { BulkheadError, type ErrorOutcome } from '@bulkhead/contract'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { loggedStore } from '../twin/logged-work.ts'
 import { MemoryStore } from '../twin/store.ts'
@@ -100,6 +100,22 @@ test('a call whose effect could not be noted has begun nothing, and leaves its k
   expect(verdictOf(await call('k'))).toBe('ToolExecutionFailed')
   faults.begin = async () => undefined
   expect([await call('k'), runs()]).toMatchObject([{ data: { runs: 2 } }, 2])
+})
+
+test('a call that could not pass the gate again before its tool started has begun nothing', async () => {
+  let [starts, runs] = [0, 0]
+  const store = loggedStore([], { start: async () => {
+    if (++starts === 2) throw new BulkheadError('StoreUnavailable', 'The seat was lost.')
+    return { is: 'started' }
+  } })
+  // Its start is noted at the gate, and then its compartment starts.
+  const echo = { gated: false, execute: () => ++runs }
+  const world = createWorld({ store, extensions: [{ inline: true, tools: { echo } }] })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  const call = (id: string) => session.call({ id, name: 'echo', arguments: {}, idempotencyKey: 'k' })
+  expect([await call('a'), await call('b')].map(verdictOf)).toEqual(['StoreUnavailable', 'output'])
+  expect(runs).toBe(1)
+  expect(world.eventsOf('ToolInvocationFailed')[0]).not.toHaveProperty('began')
 })
 
 test('an outcome that cannot be stored is stored later, also after the host lost its seat', async () => {
