@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { BulkheadError, type Outcome, type Store } from '@bulkhead/contract'
 import type { PostgresServer } from '../../../../../scripts/postgres/server.ts'
 import { pause, type Place } from './chaos-hosts.ts'
-import { CALLS, TICKETS, TIMES, workOf, type Work } from './chaos-work.ts'
+import { CALLS, ROUNDS, TICKETS, TIMES, workOf, type Work } from './chaos-work.ts'
 
 /** How a call or a ticket has ended for its caller. */
 export interface Ended {
@@ -129,7 +129,7 @@ export class ChaosRun {
     return open[Math.floor(Math.random() * open.length)]
   }
 
-  /** Each fault at least once, and again until the calls are through. */
+  /** Each fault once, and in `pnpm soak` again until the calls are through. */
   async #disturb(): Promise<void> {
     const server = this.#server
     const faults: Readonly<Record<string, (place: Place) => Promise<void>>> = {
@@ -158,7 +158,7 @@ export class ChaosRun {
         await server.resume()
       },
     }
-    for (let round = 0; round === 0 || this.#next < CALLS; round++) {
+    for (let round = 0; round === 0 || (round < ROUNDS && this.#next < CALLS); round++) {
       for (const [index, [name, fault]] of Object.entries(faults).entries()) {
         if (round > 0 && this.#next >= CALLS) break
         // The calls are spread over all faults of a round.

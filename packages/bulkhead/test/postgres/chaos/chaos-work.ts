@@ -9,6 +9,8 @@ export const LIMIT = Math.floor(CALLS / PAYERS.length * 0.9)
 /** One of so many is made again at the end, with its key. */
 export const AGAIN = thoroughly(8, 1)
 export const TICKETS = thoroughly(8, 400)
+/** Of faults. A fault waits for a host, or for the server. */
+export const ROUNDS = thoroughly(1, Infinity)
 
 export const CONFIG = IN_THREADS
 
