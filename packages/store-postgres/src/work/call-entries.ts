@@ -40,6 +40,8 @@ export class CallEntries {
   readonly #waiting = new Set<Entry>()
   #saveTimer: NodeJS.Timeout | undefined
   #ended: number[] = []
+  /** Those that the server did not take. */
+  #unsent: number[] = []
   #endTimer: NodeJS.Timeout | undefined
   readonly #pending = new Set<Promise<unknown>>()
   #last = 0
@@ -88,9 +90,17 @@ export class CallEntries {
     }))
   }
 
+  /** The server answers again: what has ended meanwhile is no open call. */
+  endAgain(): void {
+    if (this.#unsent.length === 0) return
+    this.#ended.push(...this.#unsent.splice(0))
+    this.#track(this.#sendEnds())
+  }
+
   /** Resolves when everything so far is written or lost. */
   async settled(): Promise<void> {
     this.#save()
+    this.endAgain()
     while (this.#pending.size > 0 || this.#ended.length > 0) {
       await Promise.allSettled(this.#pending)
       await this.#sendEnds()
@@ -122,6 +132,7 @@ export class CallEntries {
     try {
       await this.#database.query(END, [this.#seat, numbers])
     } catch (error) {
+      this.#unsent.push(...numbers)
       this.#guard.onFault(error)
     }
   }

@@ -153,6 +153,7 @@ export class PostgresSeat implements Seat, SeatGuard {
       this.#calmSince ??= performance.now()
       if (row!['held'] !== true) return this.#lose()
       this.#beatAt = at
+      this.#entries.endAgain()
       this.#epoch = Number(row!['epoch'])
       this.#hear(gateIn(row!))
       if (row!['gone'] === true && this.canJudge) this.#listener.onGone()

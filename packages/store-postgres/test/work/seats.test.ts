@@ -55,6 +55,26 @@ describe('a host that stands still', needs('PostgreSQL'), () => {
     await store.close()
   })
 
+  it('a call whose end the server did not take is no open call when it answers again', async () => {
+    const schema = newSchema()
+    const url = (await sharedPostgres()).url(schema)
+    const store = await openPostgresStore({ url }, { statementMs: 500, beatMs: 50 })
+    const refused = Promise.withResolvers<unknown>()
+    const seat = await store.work!.join({ ...INFO, id: 'a' }, { ...LISTENER, onFault: refused.resolve })
+    const origin = { layer: 'global', extension: 'e', version: '1', digest: '' } as const
+    const call = seat.open({ terms: { sessionId: 's', tool: 't', origin, effects: 'once' }, callId: 'one' })
+    await call.start({ at: 1, revision: undefined, isInline: true })
+    const admin = new pg.Client(url)
+    await admin.connect()
+    await admin.query(`BEGIN; LOCK TABLE ${schema}.open_call`)
+    call.end()
+    await refused.promise
+    await admin.query('COMMIT')
+    await admin.end()
+    await expect.poll(async () => (await store.work!.hosts())[0]!.calls).toEqual([])
+    await store.close()
+  })
+
   it('a call that ends while it starts leaves no entry', async () => {
     const store = await openPostgresStore({ url: (await sharedPostgres()).url(newSchema()) })
     const seat = await store.work!.join({ ...INFO, id: 'a' }, LISTENER)
