@@ -81,7 +81,8 @@ export class ChaosRun {
         const outcome = await this.#send('call', work)
         const code = outcome?.type === 'error' ? outcome.error.code : undefined
         refusals = this.#isCalm && code !== undefined ? refusals + 1 : 0
-        if (outcome && (code === undefined || !AGAIN.has(code) || refusals > MOST_REFUSALS)) {
+        const isFinal = code === undefined || !AGAIN.has(code) || outcome?.metadata.replayed === true
+        if (outcome && (isFinal || refusals > MOST_REFUSALS)) {
           this.ended.set(work.key, { work, outcome })
           this.#onEnd()
           break
