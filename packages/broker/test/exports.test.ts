@@ -8,7 +8,8 @@ it('exports exactly these names', async () => {
     'findDenied', 'findPlaces', 'foldersOf', 'holdMountPoint', 'hullFilter', 'inheritableDescriptors', 'isInheritable',
     'isResourceShortage', 'launch', 'launcherCommand', 'launcherFilter', 'loadKeyCode', 'lookWall',
     'mentionsResourceShortage', 'mountOptions', 'mountsOf', 'notHidden', 'openPrivateFolder', 'openRelay', 'ownNetwork',
-    'postOnce', 'powersOf', 'preloadCode', 'previewDiff', 'provenWall', 'proxyVariables', 'publicError', 'recoverUpdates',
+    'postOnce', 'powersOf', 'preloadCode', 'previewDiff', 'provenWall', 'proxyVariables', 'publicError',
+    'recoverUpdates',
     'refuseUnenforceable', 'relayCode', 'relayMount', 'resourceShortage', 'ruleSet', 'sensitivePaths', 'serverFilter',
     'startMasked', 'systemMounts', 'tooManyHidden', 'whyUnrecorded',
   ])

@@ -45,7 +45,8 @@ it.each(checked)('escapes arguments and options of %s', async (name) => {
     .filter(([, { type }]) => type === 'string')
     .map(([option]) => [`--${option}`, HOSTILE])
   for (const first of [
-    ...Object.keys(actionsOf(command)).filter((one) => one !== '' && one !== 'serve'), ...(operands.NAME ? ['read'] : []),
+    ...Object.keys(actionsOf(command)).filter((one) => one !== '' && one !== 'serve'),
+    ...(operands.NAME ? ['read'] : []),
   ]) {
     for (const more of [[HOSTILE], ...given]) await expectSafe([name, first, ...more])
   }
