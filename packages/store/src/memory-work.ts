@@ -1,10 +1,10 @@
-import {
-  BulkheadError, type BegunEffect, type CallEntry, type CallStart, type Freeze, type FreezeReport,
-  type HostDescription, type HostInfo, type JoinedHost, type OpenCall, type Seat, type SeatListener, type ShownKind,
-  type ShownRow, type Started, type Work,
+import type {
+  BegunEffect, CallEntry, CallStart, Freeze, FreezeReport,
+  HostDescription, HostInfo, JoinedHost, OpenCall, Seat, SeatListener, ShownKind,
+  ShownRow, Started, Work,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { seatLost, storeClosed, storeError } from './records/stored-record.ts'
+import { callOver, seatLost, storeClosed, storeError } from './records/stored-record.ts'
 
 /** The hosts of one process on a store in memory. What they leave is forgotten. */
 export class MemoryWork implements Work {
@@ -174,6 +174,3 @@ class MemorySeat implements Seat {
     if (this.#work.seats.get(this.id) !== this) throw seatLost(this.id)
   }
 }
-
-const callOver = (): BulkheadError =>
-  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await all work inside of it.')

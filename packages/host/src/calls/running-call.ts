@@ -4,6 +4,7 @@ import {
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
+import { callOver } from '../model/begun-effects.ts'
 import { eventFields, sessionFields } from '../model/event-fields.ts'
 import { isOwnTool, type ToolEntry } from '../extensions/registry/tool-entry.ts'
 import { overdue } from '../extensions/lifecycle/start.ts'
@@ -238,9 +239,6 @@ export function startOf({ name, definition: { effects }, extension: { descriptor
   if (server) return `calls the server "${server.name}"`
   return isOwnTool(name, descriptor) ? undefined : 'runs code in the process of the host'
 }
-
-const callOver = (): BulkheadError =>
-  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await all work inside of it.')
 
 const withoutEffects = (tool: string, what: string): BulkheadError => new BulkheadError(
   'CapabilityDenied', `The tool "${tool}" has effects none, so it may not do this: ${what}. Declare its effects.`,

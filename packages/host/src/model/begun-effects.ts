@@ -1,3 +1,5 @@
+import { BulkheadError } from '@bulkhead/contract'
+
 /** Where what a call begins is noted. */
 export interface EffectNotes {
   /** The effect waits for the promise, if there is one. It must not begin if this throws or rejects. */
@@ -98,3 +100,6 @@ export class BegunEffects {
 
 const keyOf = (attempt: number, step: string | undefined): string =>
   step === undefined ? String(attempt) : `${attempt} ${step}`
+
+export const callOver = (): BulkheadError =>
+  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await all work inside of it.')

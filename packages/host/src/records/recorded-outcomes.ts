@@ -165,6 +165,10 @@ export class RecordedOutcomes {
     const at = now()
     if (at - this.#purgedAt < PURGE_MS) return
     this.#purgedAt = at
+    const isOld = (value: Json | undefined): boolean => {
+      const { at: madeAt, by } = isJsonObject(value) ? value : {} as JsonObject
+      return by === undefined && at - (typeof madeAt === 'number' ? madeAt : 0) > keptMs
+    }
     try {
       const waiting = new Set((await store.list('paused', this.#prefix)).flatMap(({ value }) => {
         const { key, principal } = isJsonObject(value) ? value : {} as JsonObject
@@ -172,9 +176,9 @@ export class RecordedOutcomes {
           : [stepsKey(this.#placeOf(key, typeof principal === 'string' ? principal : undefined))]
       }))
       for (const { key, value } of await store.list('outcome', this.#prefix)) {
-        const { at: madeAt, by } = isJsonObject(value) ? value : {} as JsonObject
-        const isOld = at - (typeof madeAt === 'number' ? madeAt : 0) > keptMs
-        if (by === undefined && isOld && !waiting.has(key)) await store.remove('outcome', key)
+        // Another call may have claimed it since.
+        const remove = (stored: Json | undefined): Json | undefined => isOld(stored) ? undefined : stored
+        if (isOld(value) && !waiting.has(key)) await store.update('outcome', key, remove)
       }
     } catch {
       this.#purgedAt = 0

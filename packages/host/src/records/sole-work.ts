@@ -1,9 +1,10 @@
 import {
-  BulkheadError, readListedCall, type BegunEffect, type CallEntry, type CallStart, type Freeze, type FreezeReport,
+  readListedCall, type BegunEffect, type CallEntry, type CallStart, type Freeze, type FreezeReport,
   type HostDescription, type HostInfo, type JoinedHost, type ListedCall, type OpenCall, type Seat, type SeatListener,
   type ShownKind, type Started, type Store, type Work,
 } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { callOver } from '../model/begun-effects.ts'
 import type { Owner } from './owner.ts'
 
 /** What the hosts of this process share that use one store. */
@@ -225,6 +226,3 @@ function claimant(claim: Json | undefined): string | undefined {
   const by = isJsonObject(claim) ? claim['claimedBy'] : undefined
   return typeof by === 'string' ? by : undefined
 }
-
-const callOver = (): BulkheadError =>
-  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await all work inside of it.')

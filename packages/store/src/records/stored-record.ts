@@ -39,6 +39,9 @@ export const seatLost = (host: string): BulkheadError => storeError(
   { data: { host } },
 )
 
+export const callOver = (): BulkheadError =>
+  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await all work inside of it.')
+
 export const storeClosed = (): BulkheadError => storeError('closed', 'The store is closed. Open it again to use it.')
 
 /** Serializes a value. `readRecord` can read every result. */

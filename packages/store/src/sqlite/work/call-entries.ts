@@ -1,6 +1,5 @@
-import {
-  BulkheadError, type BegunEffect, type CallEntry, type CallStart, type OpenCall, type Started,
-} from '@bulkhead/contract'
+import type { BegunEffect, CallEntry, CallStart, OpenCall, Started } from '@bulkhead/contract'
+import { callOver } from '../../records/stored-record.ts'
 import type { CallNotes } from './call-notes.ts'
 
 /** What a call must pass before it starts. */
@@ -122,6 +121,3 @@ export class CallEntries {
     this.#saveNow()
   }
 }
-
-const callOver = (): BulkheadError =>
-  new BulkheadError('ToolCancelled', 'The call has ended, so it can begin nothing more. Await all work inside of it.')

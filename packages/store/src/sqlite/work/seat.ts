@@ -84,15 +84,19 @@ export class SqliteSeat implements Seat, StartGate {
     const now = performance.now()
     if (now - this.#beatAt > LEASE_MS) return this.#beat().then(() => this.refuse(revision))
     const isFresh = now - this.#seenAt < FRESH_MS && isOpen(this.#seen)
-    try {
-      const fault = this.#journalFault()
-      if (revision === undefined && isFresh && fault === undefined) return undefined
-      const refused = this.#judge(this.#read(), revision)
-      if (fault !== undefined) throw fault
+    const fault = this.#journalFault()
+    if (revision === undefined && isFresh && fault === undefined) return undefined
+    // A lost seat is the better reason: a host that is removed loses its journal first.
+    const judge = (state: GateState): Started | undefined => {
+      const refused = this.#judge(state, revision)
+      if (fault !== undefined) throw sqliteError(fault, this.#sources.file)
       return refused
+    }
+    try {
+      return judge(this.#read())
     } catch (error) {
       if (!isBusy(error)) throw sqliteError(error, this.#sources.file)
-      return this.#lookAgain().then((state) => this.#judge(state, revision))
+      return this.#lookAgain().then(judge)
     }
   }
 
@@ -161,7 +165,6 @@ export class SqliteSeat implements Seat, StartGate {
     if (this.#rows.size > 0 || !this.#isDescribed) void this.#saveRows()
   }
 
-  /** A host that is removed loses its journal first. */
   #journalFault(): unknown {
     try {
       this.#sources.notebook.requireFile()
