@@ -86,7 +86,7 @@ async function receiver() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/q`, got }
 }
 
-it('a webhook gets signed questions, answers one, and is told that it is over', async () => {
+it('a webhook gets signed questions, answers one, and learns that it is over', async () => {
   const { questions, links, write } = await setting()
   const { url, got } = await receiver()
   const stop = new AbortController()

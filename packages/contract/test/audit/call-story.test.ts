@@ -61,14 +61,14 @@ describe('the story of a call', () => {
     expect(found?.records.map(({ host }) => host)).toEqual(['h1', 'h2'])
   })
 
-  it('is told from records of earlier versions', async () => {
+  it('can be read from records of earlier versions', async () => {
     const found = await readStory([chainOf([decided('c1', 1), succeeded('c1', 2)])], { call: 'c1' })
     expect(found).toMatchObject({ state: 'succeeded', questions: [], children: [] })
     expect(found).not.toHaveProperty('began')
   })
 })
 
-it('a decision is told by its rule with file and line, by who answered, or else by its source', () => {
+it('names the rule of a decision with file and line, who answered, or else its source', () => {
   const by = (source: string, reason: string, answeredBy?: string) => byWords({
     decision: { decision: 'deny', stage: 'rules', source, reason }, ...(answeredBy && { answeredBy }),
   } as Parameters<typeof byWords>[0])

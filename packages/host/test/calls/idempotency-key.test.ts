@@ -195,7 +195,7 @@ test.each([[true, 'OutcomeUnknown', 0], [false, 'output', 1]])(
     expect([verdictOf(await next.call('k')), next.runs()]).toEqual([verdict, runs])
   })
 
-test('calls of a host that has ended are settled once, whoever asks for their keys at the same time', async () => {
+test('calls of a host that has ended are settled once, also if several ask for their keys at once', async () => {
   const store = new MemoryStore()
   let isGone = false
   const owner = (id: string) => ({ id, isGone: () => isGone })

@@ -11,7 +11,7 @@ export interface RecordedDecision {
   readonly arguments: JsonObject
   /** The key of the call. */
   readonly subject: string
-  /** What the policy said. `ask`: whoever answered then. */
+  /** What the policy said. `ask`: a person or a rule answered then. */
   readonly decision: RuleAction
 }
 

@@ -159,7 +159,7 @@ export class PausedCalls {
 
   /**
    * Ends a claim. A call that must run again can be claimed again. Of others it is kept that they were answered, so
-   * that a later answer is told so. If that fails, it stays claimed as long as this host lives, so that it does not run
+   * that a later answer gets that error. If that fails, it stays claimed as long as this host lives, so that it does not run
    * twice. Rejects with StoreUnavailable.
    */
   async release(id: string, mustGoOn: boolean): Promise<void> {

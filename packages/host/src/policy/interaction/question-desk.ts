@@ -35,7 +35,7 @@ export interface AtDesk {
 }
 
 /**
- * Every question of a host that waits for a person, whoever is asked. An answer that is given here counts like that of an
+ * Every question of a host that waits for a person, of any session. An answer that is given here counts like that of an
  * interactor. The desk raises no question: where no person can be asked, none waits.
  */
 export class QuestionDesk {

@@ -46,7 +46,7 @@ export const HOST_REPLICA_PROMISES: readonly Mutant[] = [
     test: BUDGET,
   },
   {
-    what: 'A late answer to a paused call is told so', file: 'packages/host/src/policy/interaction/paused-calls.ts',
+    what: 'A late answer to a paused call gets its error', file: 'packages/host/src/policy/interaction/paused-calls.ts',
     from: 'if (endOf(stored) !== undefined && principalIn(stored) === principal) throw alreadyAnswered(id)',
     to: '', test: PAUSED,
   },
