@@ -84,6 +84,10 @@ export type { CallUse, DeniedPaths, IgnoredFiles, UseRules, UseVerdict } from '.
 export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart } from './ports/server-jail.ts'
 export { auditRecord, STORE_COLLECTIONS, type AdoptedRecords, type AuditChain, type AuditEntry } from './ports/store.ts'
 export type { AuditForm, AuditGroup, AuditRow, AuditSpan, Store, StoreCollection, StoredRecord } from './ports/store.ts'
+export type {
+  LeasedCall, ListedWorker, PlacedCall, PlacedEnd, PlacedListener, PlacedRequest, Placements, WorkerDemand, WorkerInfo,
+  WorkerSeat, WorkerState,
+} from './ports/placements.ts'
 export { readListedCall } from './ports/work.ts'
 export type {
   BegunEffect, CallEntry, CallStart, CallTerms, Freeze, FreezeReport, HostDescription, HostInfo, HostState, JoinedHost,

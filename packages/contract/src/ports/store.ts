@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { ChangeStore } from './changes.ts'
+import type { Placements } from './placements.ts'
 import type { Work } from './work.ts'
 
 export const STORE_COLLECTIONS = [
@@ -118,6 +119,8 @@ export interface Store {
   archive?(last: number, link: string, by: string): Promise<number>
   /** The hosts on this store. Absent: only one host uses it, and open calls are records of the collection `call`. */
   readonly work?: Work
+  /** Calls on workers. Absent: there are none, because the store is on this machine. */
+  readonly placements?: Placements
   /** What calls changed, for undo. Absent: nothing is recorded. */
   readonly changes?: ChangeStore
   records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
