@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BROKER_METHODS, BulkheadError, DEFAULT_LIMITS, type BrokerMethod } from '@bulkhead/contract'
+import { BROKER_METHODS, BulkheadError, DEFAULT_LIMITS, type BrokerMethod, type ChangeRecorder } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../scripts/machine.ts'
@@ -10,7 +10,7 @@ import { serve } from './net/loopback.ts'
 import { any } from './shell/shell-setup.ts'
 
 /** A call that may do everything, and what it noted. */
-async function openCall(begin?: (what: string) => void) {
+async function openCall(begin?: (what: string) => void, changes?: ChangeRecorder) {
   const workspace = await temporaryFolder()
   const file = (path: string): string => join(workspace, path)
   for (const path of ['a.txt', 'b.txt', 'c.txt', 'd/e.txt']) {
@@ -29,7 +29,7 @@ async function openCall(begin?: (what: string) => void) {
       log: () => undefined, env: new Map([['NAME', 'value']]), envDeclared: new Set(['NAME']),
       state: { read: async () => null, write: async () => void stored.push('state') },
       session: { read: async () => ({ id: 's', data: null }), write: async () => void stored.push('session') },
-      interact: async () => ({ status: 'accepted', value: 'yes' }),
+      interact: async () => ({ status: 'accepted', value: 'yes' }), changes,
     },
   }, workspace)
   const noted: string[] = []
@@ -109,6 +109,8 @@ const OTHERS: ReadonlySet<BrokerMethod> = new Set<BrokerMethod>([
 const CASES = Object.entries(ACTS)
   .flatMap(([method, acts]) => acts.map((act) => [method as BrokerMethod, act] as const))
 
+const unavailable = (): never => { throw new BulkheadError('StoreUnavailable', 'The disk is full.') }
+
 it('every method of the broker is known to have effects or not', () => {
   expect(Object.keys(BROKER_METHODS).toSorted()).toEqual([...Object.keys(ACTS), ...OTHERS].toSorted())
 })
@@ -117,14 +119,33 @@ it.each(CASES)('%s is noted before it happens', async (method, { what, args, don
   const seen: boolean[] = []
   const opened: Opened = await openCall(() => void seen.push(done(opened)))
   await opened.ask(method, ...args(opened))
-  expect(opened.noted).toEqual([expect.stringMatching(what)])
-  expect(seen).toEqual([false])
+  expect(new Set(opened.noted)).toEqual(new Set([expect.stringMatching(what)]))
+  expect(seen[0]).toBe(false)
   expect(done(opened)).toBe(true)
 })
 
 it.each(CASES)('%s does not happen if it cannot be noted', async (method, { args, done }) => {
-  const opened = await openCall(() => { throw new BulkheadError('StoreUnavailable', 'The disk is full.') })
+  const opened = await openCall(unavailable)
   await expect(opened.ask(method, ...args(opened))).rejects.toMatchObject({ code: 'StoreUnavailable' })
+  expect(done(opened)).toBe(false)
+})
+
+const UNDONE = CASES.filter(([method]) => /^(fs|shell)\./.test(method))
+
+it.each(UNDONE)('%s is not noted if what undo needs cannot be recorded', async (method, { args, done }) => {
+  const opened = await openCall(undefined, { file: unavailable, command: unavailable, undone: unavailable })
+  await expect(opened.ask(method, ...args(opened))).rejects.toMatchObject({ code: 'StoreUnavailable' })
+  expect(opened.noted).toEqual([])
+  expect(done(opened)).toBe(false)
+})
+
+it('a change of several files is not noted if one of them cannot be recorded', async () => {
+  let left = 1
+  const file = async (): Promise<void> => { if (left-- === 0) unavailable() }
+  const opened = await openCall(undefined, { file, command: unavailable, undone: unavailable })
+  const { args, done } = ACTS['fs.apply']![0]!
+  await expect(opened.ask('fs.apply', ...args(opened))).rejects.toMatchObject({ code: 'StoreUnavailable' })
+  expect(opened.noted).toEqual([])
   expect(done(opened)).toBe(false)
 })
 

@@ -3,7 +3,7 @@ import { access, constants, lstat } from 'node:fs/promises'
 import { BulkheadError } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { EffectCounter } from '../model/capability.ts'
-import type { RecordChange } from './change-record.ts'
+import type { BeforeChange } from './change-record.ts'
 import { commitFiles, type CommitParts, type FileToChange } from './commit-files.ts'
 import { isMissing, notRegular } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
@@ -14,7 +14,7 @@ import { queueForFiles, tooLong } from './write-file.ts'
 import { MAX_UPDATED_BYTES, type Update } from './update-request.ts'
 
 export interface UpdateParts extends CommitParts {
-  readonly record: RecordChange
+  readonly record: BeforeChange['record']
   readonly effects?: EffectCounter | undefined
 }
 
@@ -43,8 +43,8 @@ export async function applyUpdates(
     for (const [index, update] of updates.entries()) {
       files.push(await check({ read, write }, located[index]!, update, parts))
     }
-    await parts.effects?.begin(`changes ${located.map(({ given }) => given).join(', ')}`)
-    await commitFiles(write, files, parts)
+    const begin = () => parts.effects?.begin(`changes ${located.map(({ given }) => given).join(', ')}`)
+    await commitFiles(write, files, { ...parts, begin })
     return files.map(({ existing }) => ({ wasExecutable: existing !== undefined && (existing.mode & 0o100) !== 0 }))
   })
 }

@@ -4,11 +4,16 @@ import { open, readlink } from 'node:fs/promises'
 import type { FileReplacement, FileState } from '@bulkhead/contract'
 import { READ } from './disk.ts'
 
-/**
- * Called before a change becomes visible. If it rejects, the change is not made. undefined: nothing is recorded. Every
- * function that changes files takes one, so that no change is forgotten.
- */
-export type RecordChange = ((change: FileReplacement) => Promise<void>) | undefined
+/** What comes before a change. Every function that changes files takes one, so that no change is forgotten. */
+export interface BeforeChange {
+  /** Called before the change becomes visible. If it rejects, the change is not made. undefined: nothing is recorded. */
+  readonly record: ((change: FileReplacement) => Promise<void>) | undefined
+  /**
+   * Notes that the effect begins. Called after everything is recorded, directly before the change, because with a note
+   * and without a change no one knows what happened. If it throws or rejects, the change is not made.
+   */
+  readonly begin?: (() => Promise<void> | undefined) | undefined
+}
 
 /** The content of longer files is not kept. */
 export const KEPT_BYTES = 32 * 1024 * 1024

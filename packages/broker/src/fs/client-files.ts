@@ -5,7 +5,7 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { OpenCall } from '../model/capability.ts'
-import { fileState, readState, type RecordChange } from './change-record.ts'
+import { fileState, readState, type BeforeChange } from './change-record.ts'
 import type { FileScope } from './file-scope.ts'
 import type { ResolvedPath } from './path-policy.ts'
 import { MAX_BYTES, readFile, statFile } from './read-file.ts'
@@ -80,7 +80,7 @@ class CallFiles {
 
   /** undefined: write to the disk. */
   async write(
-    scope: FileScope, resolved: ResolvedPath, bytes: Buffer, record: RecordChange,
+    scope: FileScope, resolved: ResolvedPath, bytes: Buffer, before: BeforeChange,
   ): Promise<JsonObject | undefined> {
     if (this.#client.writeText === undefined || bytes.length > MAX_BYTES || !isText(bytes)) return undefined
     if (!await scope.isInWorkspace(resolved)) return undefined
@@ -88,17 +88,18 @@ class CallFiles {
     if (existing !== undefined && existing.kind !== 'file') return undefined
     // Creates missing folders that the grant covers, and checks that the folder is still in place.
     await scope.inCreatedFolder(resolved, async (folder, name) => {
-      if (record === undefined) return
+      if (before.record === undefined) return
       const found = existing && await lstat(folder.at(name))
       const { state, content } = await readState(folder.at(name), found)
       // The client may have text that is not saved.
       const text = await this.read(scope, resolved)
-      await record({
+      await before.record({
         path: scope.pathOf(resolved), after: fileState(bytes, found?.mode ?? 0o644),
         ...(text && state.kind === 'file'
           ? { before: fileState(text, state.mode), content: text } : { before: state, content }),
       })
-    }, record)
+    }, before)
+    await before.begin?.()
     await this.#ask('write', resolved, this.#client.writeText(scope.pathOf(resolved), bytes.toString(), this.#call))
     this.#keep(resolved, bytes)
     return { bytes: bytes.length, created: existing === undefined }

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { lstat, rename, rmdir, unlink } from 'node:fs/promises'
 import { BulkheadError, type FileState } from '@bulkhead/contract'
-import { ABSENT, fileState, type RecordChange } from './change-record.ts'
+import { ABSENT, fileState, type BeforeChange } from './change-record.ts'
 import type { TextFiles } from './edit-file.ts'
 import { withFileErrors } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
@@ -22,10 +22,10 @@ export interface FileToChange {
   /** Replaces the mode of `rights`. */
   readonly mode?: number | undefined
   readonly executable?: boolean | undefined
-  readonly record: RecordChange
+  readonly record: BeforeChange['record']
 }
 
-export interface CommitParts {
+export interface CommitParts extends Pick<BeforeChange, 'begin'> {
   /** Has the text of files before the disk does. */
   readonly client?: TextFiles | undefined
   /** Where changes are noted until they are complete. */
@@ -34,18 +34,18 @@ export interface CommitParts {
 
 /** Changes all files or none. Contract: if it rejects, all files have their old content. */
 export async function commitFiles(
-  write: FileScope, given: readonly FileToChange[], { client, journal }: CommitParts,
+  write: FileScope, given: readonly FileToChange[], { client, journal, begin }: CommitParts,
 ): Promise<void> {
   const files = given.map((file) => ({ ...file, was: stateBefore(file), temporary: temporaryName() }))
-  if (client === undefined) await commit(write, files, journal)
-  else await writeThrough(write, files, client)
+  if (client === undefined) await commit(write, files, { journal, begin })
+  else await writeThrough(write, files, client, begin)
 }
 
 type StagedChange = FileToChange & { readonly was: FileState; readonly temporary: string }
 
 /** Writes all new content beside the files, and then puts it in place. */
 async function commit(
-  write: FileScope, files: readonly StagedChange[], journalFolder: string | undefined,
+  write: FileScope, files: readonly StagedChange[], { journal: journalFolder, begin }: Omit<CommitParts, 'client'>,
 ): Promise<void> {
   if (files.length === 0) return
   const made = await missingFolders(write, files)
@@ -61,10 +61,11 @@ async function commit(
   const replaced: StagedChange[] = []
   try {
     for (const file of files) {
-      if (file.after !== null) await stage(write, file, file.after)
+      if (file.after !== null) await stage(write, { ...file, begin }, file.after)
       staged.push(file)
     }
     for (const file of files) await recordChange(write, file)
+    await begin?.()
     await journal.commit()
     for (const file of files) {
       await write.inFolder(file.resolved, (folder, name) => file.after === null
@@ -81,10 +82,10 @@ async function commit(
   }
 }
 
-const stage = (write: FileScope, file: StagedChange, bytes: Buffer): Promise<void> => {
-  const { resolved, temporary, rights, mode, executable, record } = file
+const stage = (write: FileScope, file: StagedChange & Pick<BeforeChange, 'begin'>, bytes: Buffer): Promise<void> => {
+  const { resolved, temporary, rights, mode, executable } = file
   return write.inCreatedFolder(resolved, (folder) =>
-    stageFile(folder, { path: resolved.given, temporary: folder.at(temporary), rights, mode, executable }, bytes), record)
+    stageFile(folder, { path: resolved.given, temporary: folder.at(temporary), rights, mode, executable }, bytes), file)
 }
 
 /** Contract: the new content is staged. */
@@ -146,22 +147,26 @@ const parentIn = (write: FileScope, resolved: ResolvedPath): ResolvedPath =>
   ({ ...resolved, real: write.parent(resolved).folder })
 
 /** Writes file after file: an editor writes its own text. What was written is put back if a later one fails. */
-async function writeThrough(write: FileScope, files: readonly StagedChange[], client: TextFiles): Promise<void> {
+async function writeThrough(
+  write: FileScope, files: readonly StagedChange[], client: TextFiles, begin: BeforeChange['begin'],
+): Promise<void> {
   const written: StagedChange[] = []
   try {
     for (const file of files) {
-      const isWritten =
-        file.after !== null && await client.write(write, file.resolved, file.after, file.record) !== undefined
-      if (!isWritten) await commit(write, [file], undefined)
+      const isWritten = file.after !== null
+        && await client.write(write, file.resolved, file.after, { record: file.record, begin }) !== undefined
+      if (!isWritten) await commit(write, [file], { begin })
       written.push(file)
     }
   } catch (error) {
     throw await putAllBack(written, async (file) => {
       const { before, after, resolved } = file
-      const isBack = before && after !== null && await client.write(write, resolved, before, undefined) !== undefined
+      const isBack = before && after !== null && await client.write(write, resolved, before, UNRECORDED) !== undefined
       if (!isBack) await putBack(write, file)
     }) ?? error
   }
 }
 
+/** It takes back what had begun. */
+const UNRECORDED = { record: undefined } as const
 const ignore = (): void => undefined

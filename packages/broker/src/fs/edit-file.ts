@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { BulkheadError } from '@bulkhead/contract'
 import type { EffectCounter } from '../model/capability.ts'
-import type { RecordChange } from './change-record.ts'
+import type { BeforeChange } from './change-record.ts'
 import type { FileScope } from './file-scope.ts'
 import { editDiff, withChanges, type Change } from './line-diff.ts'
 import type { ResolvedPath } from './path-policy.ts'
@@ -20,7 +20,7 @@ export interface EditedFile {
 }
 
 export interface EditParts {
-  readonly record: RecordChange
+  readonly before: BeforeChange
   readonly effects?: EffectCounter | undefined
   /** Has the text of the file before the disk does. */
   readonly client?: TextFiles | undefined
@@ -36,7 +36,7 @@ export interface TextFiles extends TextTarget {
  * nothing.
  */
 export function editFile(
-  scope: FileScope, resolved: ResolvedPath, edit: Edit, { record, effects, client }: EditParts,
+  scope: FileScope, resolved: ResolvedPath, edit: Edit, { before, effects, client }: EditParts,
 ): Promise<EditedFile> {
   const { given } = resolved
   return queueForFile(resolved.real, async () => {
@@ -50,10 +50,9 @@ export function editFile(
     }
     const written = text.close(bytes)
     effects?.add('writtenBytes', written.length)
-    await effects?.begin(`edits ${given}`)
-    if (held === undefined || await client?.write(scope, resolved, written, record) === undefined) {
+    if (held === undefined || await client?.write(scope, resolved, written, before) === undefined) {
       await scope.inFolder(resolved, (folder, name) => replaceFile(
-        folder, name, { path: given, record, known: held === undefined ? read : undefined }, written,
+        folder, name, { path: given, before, known: held === undefined ? read : undefined }, written,
       ))
     }
     return { replacements: changes.length, diff: () => editDiff(given, text.bytes, changes) }

@@ -8,7 +8,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import {
   folderOpener, systemDisk, type Disk, type FileInfo, type FolderHandle, type OpenFolder,
 } from './disk.ts'
-import { ABSENT, NEW_FOLDER, type RecordChange } from './change-record.ts'
+import { ABSENT, NEW_FOLDER, type BeforeChange } from './change-record.ts'
 import { readSmallFile, slowMounts, type ByteRange, type SlowMounts } from './sync-read.ts'
 import { withFileErrors, folderMissing, workspaceGone } from './file-errors.ts'
 import { PathPolicy, type ResolvedPath } from './path-policy.ts'
@@ -188,7 +188,7 @@ export class FileScope {
 
   /** The same, but first creates missing folders that the grant covers. */
   async inCreatedFolder<T>(
-    resolved: ResolvedPath, work: (folder: FolderHandle, name: string) => Promise<T>, record: RecordChange,
+    resolved: ResolvedPath, work: (folder: FolderHandle, name: string) => Promise<T>, before: BeforeChange,
   ): Promise<T> {
     let hasStarted = false
     const begin = (folder: FolderHandle, name: string): Promise<T> => {
@@ -204,7 +204,7 @@ export class FileScope {
       throw workspaceGone(resolved.given)
     }
     const match = await this.matcher()
-    await withFileErrors(resolved.given, () => this.#create(resolved.given, this.parent(resolved).folder, match, record))
+    await withFileErrors(resolved.given, () => this.#create(resolved.given, this.parent(resolved).folder, match, before))
     try {
       return await this.inFolder(resolved, begin)
     } catch (error) {
@@ -243,14 +243,15 @@ export class FileScope {
   }
 
   async #create(
-    given: string, path: string, match: (real: string) => GlobMatch, record: RecordChange,
+    given: string, path: string, match: (real: string) => GlobMatch, before: BeforeChange,
   ): Promise<void> {
     if (!match(path).covers || await this.#disk.lstat(path) !== undefined) return
     const { folder: above, name } = parentOf(path, this.#paths)
     if (above === path) return
-    await this.#create(given, above, match, record)
+    await this.#create(given, above, match, before)
     await this.#withFolder(given, above, async (folder) => {
-      await record?.({ path: this.#paths.write(path), before: ABSENT, after: NEW_FOLDER })
+      await before.record?.({ path: this.#paths.write(path), before: ABSENT, after: NEW_FOLDER })
+      await before.begin?.()
       await mkdir(folder.at(name))
     }).catch((error: unknown) => {
       // Created concurrently. It is verified when it is opened.

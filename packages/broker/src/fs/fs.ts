@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, type ChangeRecorder, type UndoAccess, type WholeOutput } from '@bulkhead/contract'
 import { stringArgument, type CapabilityUnit, type OpenCall } from '../model/capability.ts'
 import { applyUpdates } from './apply-updates.ts'
-import type { RecordChange } from './change-record.ts'
+import type { BeforeChange } from './change-record.ts'
 import { ClientFiles, type ClientOf } from './client-files.ts'
 import { editFile } from './edit-file.ts'
 import { FileScope, scopeOf, type HostFolders } from './file-scope.ts'
@@ -61,8 +61,11 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
     save ? options.wholeOutput?.(hostCallId) : undefined
 
   const { changes } = options
-  const recorderOf = ({ callId, hostCallId = callId }: OpenCall): RecordChange =>
+  const recorderOf = ({ callId, hostCallId = callId }: OpenCall): BeforeChange['record'] =>
     changes && ((change) => changes.file(hostCallId, change))
+  /** `what` begins, in words. */
+  const before = (call: OpenCall, what: string): BeforeChange =>
+    ({ record: recorderOf(call), begin: () => call.effects?.begin(what) })
 
   return {
     capabilities: {
@@ -135,21 +138,20 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         const resolved = await write.locate(path)
         call.effects?.add('writtenBytes', bytes.length)
         const client = args[1] === 'bytes' ? undefined : clients.of(call)
-        await call.effects?.begin(`writes ${path}`)
-        return writeFile(write, resolved, bytes, recorderOf(call), client)
+        return writeFile(write, resolved, bytes, before(call, `writes ${path}`), client)
       },
       async 'fs.edit'(call, args) {
         const path = fileArgument(args)
-        const [before, after] = [stringArgument(args, 1, 'The old string'), stringArgument(args, 2, 'The new string')]
+        const [old, fresh] = [stringArgument(args, 1, 'The old string'), stringArgument(args, 2, 'The new string')]
         const { read, write } = scopesOf(call)
         const resolved = await write.locate(path)
         // An edit reveals whether a string occurs, so it also needs the right to read.
         await read.locate(path)
-        const edit = { before, after, all: args[3] === true }
+        const edit = { before: old, after: fresh, all: args[3] === true }
         const client = clients.of(call)
         const source = client?.isWhole ? client : undefined
         const { replacements, diff } = await editFile(write, resolved, edit, {
-          record: recorderOf(call), effects: call.effects, client: source,
+          before: before(call, `edits ${path}`), effects: call.effects, client: source,
         })
         return { replacements, diff: diff() }
       },
@@ -162,10 +164,9 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       },
       async 'fs.remove'(call, args) {
         const [{ write }, path] = [scopesOf(call), pathArgument(args)]
-        const record = recorderOf(call)
-        const begin = () => call.effects?.begin(`removes ${path}`)
-        if (args[1] !== true) return removeFile(write, await write.locate(path), { record, begin })
-        return long.run(call, (signal) => removeTree(write, path, { record, begin }, signal))
+        const removes = before(call, `removes ${path}`)
+        if (args[1] !== true) return removeFile(write, await write.locate(path), removes)
+        return long.run(call, (signal) => removeTree(write, path, removes, signal))
       },
       'fs.undo'(call, args) {
         if (changes === undefined || options.undo === undefined) throw undoUnavailable()

@@ -1,11 +1,11 @@
 import { lstat, readdir, readlink, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import { ABSENT, type RecordChange } from './change-record.ts'
+import { ABSENT, type BeforeChange } from './change-record.ts'
 import type { FolderHandle } from './disk.ts'
 import type { FileScope } from './file-scope.ts'
 import { joinNames } from './paths.ts'
-import { queueForFile, removeFrom, requireNoRoot, type RemoveParts } from './write-file.ts'
+import { queueForFile, removeFrom, requireNoRoot } from './write-file.ts'
 
 /** Each level holds a descriptor. */
 const LEVELS = 256
@@ -19,12 +19,11 @@ const REPLACED = 'was replaced while it was removed. Check the folder'
  * its parent, so that a folder that is replaced by a link meanwhile is not followed. Each name must be in the grant.
  */
 export async function removeTree(
-  scope: FileScope, given: string, { record, begin }: RemoveParts, signal: AbortSignal,
+  scope: FileScope, given: string, before: BeforeChange, signal: AbortSignal,
 ): Promise<null> {
   const resolved = await scope.locateName(given)
   await requireNoRoot(scope, resolved)
   const granted = await scope.matcher()
-  await begin?.()
 
   const remove = async (folder: FolderHandle, name: string, real: string, level: number): Promise<void> => {
     if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
@@ -32,7 +31,7 @@ export async function removeTree(
     const found = await lstat(folder.at(name))
     if (found.isDirectory()) await empty(folder, name, real, level + 1)
     await queueForFile(real, () => found.isSymbolicLink()
-      ? removeLink(folder, name, record) : removeFrom(folder, name, { path: given, record }))
+      ? removeLink(folder, name, before) : removeFrom(folder, name, { path: given, before }))
   }
 
   const empty = async (parent: FolderHandle, own: string, real: string, level: number): Promise<void> => {
@@ -54,9 +53,10 @@ export async function removeTree(
 }
 
 /** Contract: the caller holds the queue of the name. */
-export async function removeLink(folder: FolderHandle, name: string, record: RecordChange): Promise<void> {
+export async function removeLink(folder: FolderHandle, name: string, { record, begin }: BeforeChange): Promise<void> {
   const before = { kind: 'link', target: await readlink(folder.at(name)) } as const
   await record?.({ path: join(folder.where, name), before, after: ABSENT })
+  await begin?.()
   await unlink(folder.at(name))
 }
 

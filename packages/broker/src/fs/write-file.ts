@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { reaper } from '../process/reaper.ts'
-import { ABSENT, fileState, readState, type RecordChange } from './change-record.ts'
+import { ABSENT, fileState, readState, type BeforeChange } from './change-record.ts'
 import { isMissing, notRegular } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
 import type { FolderHandle } from './disk.ts'
@@ -19,37 +19,30 @@ export const isTemporaryName = (name: string): boolean => /^\.bulkhead-[0-9a-f-]
 /** Where the text of a file is written instead of to the disk. undefined: it does not write this one. */
 export interface TextTarget {
   write(
-    scope: FileScope, resolved: ResolvedPath, bytes: Buffer, record: RecordChange,
+    scope: FileScope, resolved: ResolvedPath, bytes: Buffer, before: BeforeChange,
   ): Promise<JsonObject | undefined>
 }
 
 export function writeFile(
-  scope: FileScope, resolved: ResolvedPath, bytes: Buffer, record: RecordChange, client?: TextTarget,
+  scope: FileScope, resolved: ResolvedPath, bytes: Buffer, before: BeforeChange, client?: TextTarget,
 ): Promise<JsonObject> {
-  return queueForFile(resolved.real, async () => await client?.write(scope, resolved, bytes, record)
+  return queueForFile(resolved.real, async () => await client?.write(scope, resolved, bytes, before)
     ?? await scope.inCreatedFolder(
-      resolved, (folder, name) => replaceFile(folder, name, { path: resolved.given, record }, bytes), record,
+      resolved, (folder, name) => replaceFile(folder, name, { path: resolved.given, before }, bytes), before,
     ))
-}
-
-export interface RemoveParts {
-  readonly record: RecordChange
-  /** Awaited before the first removal. */
-  begin?(): Promise<void> | undefined
 }
 
 /** Removes a file or an empty folder. */
 export async function removeFile(
-  scope: FileScope, resolved: ResolvedPath, { record, begin }: RemoveParts,
+  scope: FileScope, resolved: ResolvedPath, before: BeforeChange,
 ): Promise<null> {
   const { given } = resolved
   if (resolved.linked) {
     throw new BulkheadError('InputInvalid', `"${given}" is a link. Remove its target by its own path.`)
   }
   await requireNoRoot(scope, resolved)
-  await begin?.()
   return queueForFile(resolved.real, () => scope.inFolder(resolved, async (folder, name) => {
-    await removeFrom(folder, name, { path: given, record })
+    await removeFrom(folder, name, { path: given, before })
     return null
   }))
 }
@@ -60,22 +53,23 @@ export async function requireNoRoot(scope: FileScope, resolved: ResolvedPath): P
 }
 
 /** Contract: the caller holds the queue of the file. */
-export async function removeFrom(folder: FolderHandle, name: string, { path, record }: ChangeParts): Promise<void> {
+export async function removeFrom(folder: FolderHandle, name: string, { path, before }: ChangeParts): Promise<void> {
   const at = folder.at(name)
   const found = await lstat(at)
   if (!found.isFile() && !found.isDirectory()) throw notRegular(path)
   // A folder with content is not removed, so there is nothing to record.
-  if (record !== undefined && (found.isFile() || (await readdir(at)).length === 0)) {
+  if (before.record !== undefined && (found.isFile() || (await readdir(at)).length === 0)) {
     const { state, content } = await readState(at, found)
-    await record({ path: join(folder.where, name), before: state, after: ABSENT, content })
+    await before.record({ path: join(folder.where, name), before: state, after: ABSENT, content })
   }
+  await before.begin?.()
   await (found.isFile() ? unlink : rmdir)(at)
 }
 
 export interface ChangeParts {
   /** For messages. */
   readonly path: string
-  readonly record: RecordChange
+  readonly before: BeforeChange
   /** The content of the existing file, if the caller has just read it. */
   readonly known?: Buffer | undefined
 }
@@ -113,16 +107,17 @@ interface Replacement extends ChangeParts {
 }
 
 async function putInPlace(
-  folder: FolderHandle, { name, path, temporary, existing, record, known }: Replacement, bytes: Buffer,
+  folder: FolderHandle, { name, path, temporary, existing, before, known }: Replacement, bytes: Buffer,
 ): Promise<JsonObject> {
   await stageFile(folder, { path, temporary, rights: existing }, bytes)
   try {
-    if (record !== undefined) {
+    if (before.record !== undefined) {
       const { mode: made } = await lstat(temporary)
       const { state, content } = known !== undefined && existing !== undefined
         ? { state: fileState(known, existing.mode), content: known } : await readState(folder.at(name), existing)
-      await record({ path: join(folder.where, name), before: state, after: fileState(bytes, made), content })
+      await before.record({ path: join(folder.where, name), before: state, after: fileState(bytes, made), content })
     }
+    await before.begin?.()
     await rename(temporary, folder.at(name))
   } catch (error) {
     await unlink(temporary).catch(() => undefined)

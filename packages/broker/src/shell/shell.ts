@@ -91,10 +91,11 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         }
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
-        return running.run(call, async (stop) => {
-          await begin(call, [asked])
-          return recorded(call, [asked], stop, () =>
-            starterOf(call.tool).start(call, { ...request, ...walled(call, NO_CHOICE) }, stop))
+        return running.run(call, (stop) => {
+          return recorded(call, [asked], stop, async () => {
+            await begin(call, [asked])
+            return starterOf(call.tool).start(call, { ...request, ...walled(call, NO_CHOICE) }, stop)
+          })
         })
       },
       async 'shell.pipe'(call, args) {
@@ -120,13 +121,14 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
           ...NO_OUTPUT, exits: asked.stages.map(() => NOT_STARTED), timedOut: true,
           stderr: `The command did not start before its timeout: ${concurrentCommands} others were running.\n`,
         }
-        return running.run(call, async (stop, timeoutMs) => {
+        return running.run(call, (stop, timeoutMs) => {
           const request = { ...whole, timeoutMs, whole: outputFor(call, asked) }
           const starter = starterOf(call.tool)
-          const start = (): Promise<StartedCommand> =>
-            run ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop)
           const isLook = !mayWrite(asked)
-          if (!isLook || !await starter.canOnlyLook(asked)) await begin(call, asked.stages)
+          const start = async (): Promise<StartedCommand> => {
+            if (!isLook || !await starter.canOnlyLook(asked)) await begin(call, asked.stages)
+            return run ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop)
+          }
           return isLook ? start() : recorded(call, asked.stages, stop, start)
         }, { ms: shorter(asked.timeoutMs, call.commandMs), missed })
       },

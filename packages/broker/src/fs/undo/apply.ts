@@ -2,7 +2,7 @@ import { access, chmod, constants, lstat, mkdir, symlink, unlink } from 'node:fs
 import { join } from 'node:path'
 import { BulkheadError, type FileReplacement, type FileState, type UndoAccess } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
-import { ABSENT, fileState, readState, type FoundFile, type RecordChange } from '../change-record.ts'
+import { ABSENT, fileState, readState, type FoundFile } from '../change-record.ts'
 import { commitFiles, type CommitParts, type FileToChange } from '../commit-files.ts'
 import type { TextFiles } from '../edit-file.ts'
 import { isMissing } from '../file-errors.ts'
@@ -68,16 +68,16 @@ async function makeAll(
   return left
 }
 
-const recorderFor = ({ undoes }: PlannedStep, { record }: ApplyParts): RecordChange =>
-  (change) => record({ ...change, undoes })
+const beforeStep = ({ undoes }: PlannedStep, { record, begin }: ApplyParts) =>
+  ({ record: (change: FileReplacement) => record({ ...change, undoes }), begin })
 
 /** False for a folder that has other content and should only go. */
 async function remove(step: PlannedStep, parts: ApplyParts): Promise<boolean> {
   const { path, current, target } = step
   try {
-    const record = recorderFor(step, parts)
+    const before = beforeStep(step, parts)
     await parts.scope.inFolder(parts.resolved.get(path)!, (folder, name) => current.kind === 'link'
-      ? removeLink(folder, name, record) : removeFrom(folder, name, { path, record }))
+      ? removeLink(folder, name, before) : removeFrom(folder, name, { path, before }))
     return true
   } catch (error) {
     const isFull = current.kind === 'folder' && errorCode((error as Error).cause) === 'ENOTEMPTY'
@@ -88,31 +88,33 @@ async function remove(step: PlannedStep, parts: ApplyParts): Promise<boolean> {
 
 async function createFolder(step: PlannedStep, parts: ApplyParts): Promise<void> {
   const { path, target, mode } = step
-  const record = recorderFor(step, parts)
+  const steps = beforeStep(step, parts)
   await parts.scope.inCreatedFolder(parts.resolved.get(path)!, async (folder, name) => {
     const at = folder.at(name)
     const found = await lstat(at).catch(() => undefined)
     const isThere = found?.isDirectory() === true
     const before: FileState = isThere ? { kind: 'folder', mode: found.mode & 0o777 } : ABSENT
-    await record?.({ path: join(folder.where, name), before, after: target })
+    await steps.record({ path: join(folder.where, name), before, after: target })
+    await steps.begin?.()
     if (!isThere) await mkdir(at)
     // Not as the mode of mkdir, which the system restricts.
     if (mode !== undefined) await chmod(at, mode)
-  }, record)
+  }, steps)
 }
 
 /** Contract: nothing or a link is there. */
 async function putLink(step: PlannedStep, parts: ApplyParts): Promise<void> {
   const { target } = step
   if (target.kind !== 'link') return
-  const record = recorderFor(step, parts)
+  const before = beforeStep(step, parts)
   await parts.scope.inCreatedFolder(parts.resolved.get(step.path)!, async (folder, name) => {
     const at = folder.at(name)
     const { state } = await readState(at, await lstat(at).catch(ifMissing))
-    await record?.({ path: join(folder.where, name), before: state, after: target })
+    await before.record({ path: join(folder.where, name), before: state, after: target })
+    await before.begin?.()
     if (state.kind === 'link') await unlink(at)
     await symlink(target.target, at)
-  }, record)
+  }, before)
 }
 
 async function changeOf(step: PlannedStep, parts: ApplyParts): Promise<FileToChange> {
@@ -124,7 +126,7 @@ async function changeOf(step: PlannedStep, parts: ApplyParts): Promise<FileToCha
   // rename() and unlink() need rights to the folder only, so check that the file itself is writable.
   if (status) await parts.scope.inFolder(resolved, (folder, name) => access(folder.at(name), constants.W_OK))
   return {
-    resolved, existing: status, rights: status, mode, record: recorderFor(step, parts),
+    resolved, existing: status, rights: status, mode, record: beforeStep(step, parts).record,
     before: state.kind === 'absent' ? null : content && asBuffer(content), after: kept && asBuffer(kept),
   }
 }

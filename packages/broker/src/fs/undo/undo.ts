@@ -69,10 +69,9 @@ export async function undoChanges(given: Json | undefined, parts: UndoParts): Pr
     if (isIdle) return { ...report, applied: false, alreadyUndone: true }
     if (request.dryRun) return { ...report, applied: false, diff: await diffOf(steps, parts, shown) }
     if (lost.length > 0 && !request.force) throw conflict(lost, isUndone)
-    await call.effects?.begin('undoes changes')
     const left = await applySteps(steps, {
       scope: parts.scopes.write, resolved, content: (digest) => access.content(digest), client: parts.client,
-      journal: parts.journal,
+      journal: parts.journal, begin: () => call.effects?.begin('undoes changes'),
       record: async (change) => {
         if (change.after.kind === 'file') call.effects?.add('writtenBytes', change.after.size)
         await changes.file(callId, change)
