@@ -29,7 +29,7 @@ export { usesHome, withHome, withHomeVariable } from './policy/home-paths.ts'
 export {
   AGENT_TOOL, ANY_COMMAND, BUNDLED_TOOLS, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN,
   HEADER_NAME_PATTERN, IGNORE_FILE, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION,
-  LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES,
+  LOCKED_TOOLS, MANIFEST_FILE, WORKER_LABEL_PATTERN, WORKSPACE_NAME_PATTERN, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES,
   RULE_ACTIONS, RULE_CAPABILITIES, SECURITY_MODES, TOOL_MODES, TOOL_NAME_PATTERN, TREATMENT_PRESETS, TREATMENTS,
   type BundledTool, type CapabilityName, type CommandSeverity, type Dialect, type Layer, type LockedTool,
   type Placement, type RuleAction, type RuleCapability, type SecurityMode, type ToolKind, type ToolMode, type Treatment,
@@ -41,8 +41,8 @@ export {
   type ArgumentsReader, type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type CommandReading,
   type PreviewedWrite, type PreviewedWrites, type ReaderContext,
 } from './policy/approval-key.ts'
-export { compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS } from './policy/power.ts'
-export type { ExtensionPower, Power, PowerCapability } from './policy/power.ts'
+export { compileCeiling, compileGrant, declaredCeiling, declaredPower, localPower, NO_GRANT } from './policy/power.ts'
+export { portablePower, SUBAGENTS, type ExtensionPower, type Power, type PowerCapability } from './policy/power.ts'
 export { allowedPatterns, allowsNeed, beyond, ceilingsOf, narrowPower, powerItems } from './policy/power-order.ts'
 export { powerPhrases, type LocatedCeiling, type PowerItem } from './policy/power-order.ts'
 export { mustBeNamed, ProtectedPlaces, protectionReason } from './policy/protected-places.ts'
@@ -71,11 +71,12 @@ export type {
   ProjectTrust, TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding, TrustStatus, WatchRequest,
 } from './ports/loader.ts'
 export { mayReach, NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
-export {
-  BROKER_METHODS, mayChangeDisk, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
-  type CompartmentRequest, type CompartmentSession, type CompartmentTool, type CommandAnswer, type DryRun,
-  type MissingWall, type MeasuredUse, type RuntimePart, type UseTap, type Sandbox, type ToolInvocation, type Wall, type CodeOrigins, type WrittenPlace,
-} from './ports/sandbox.ts'
+export { BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CommandAnswer } from './ports/runtime-parts.ts'
+export type { DryRun, MeasuredUse, RuntimePart, UseTap } from './ports/runtime-parts.ts'
+export type { RemoteCode, RunsOn, WorkersFor } from './ports/remote-code.ts'
+export { mayChangeDisk, type CodeOrigins, type CompartmentCode, type CompartmentEnd } from './ports/sandbox.ts'
+export type { CompartmentRequest, CompartmentSession, CompartmentTool, MissingWall, Sandbox } from './ports/sandbox.ts'
+export type { ToolInvocation, Wall, WrittenPlace } from './ports/sandbox.ts'
 export type { CallSteps, CompartmentServices, LogEntry, SecretGrant } from './ports/compartment-services.ts'
 export type { SessionAccess, StateAccess, WholeOutput } from './ports/compartment-services.ts'
 export { CODE_ITEMS, type CodeDiagnostic, type CodeLocation, type CodeSymbol } from './ports/language-servers.ts'
@@ -84,15 +85,11 @@ export type { CallUse, DeniedPaths, IgnoredFiles, UseRules, UseVerdict } from '.
 export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart } from './ports/server-jail.ts'
 export { auditRecord, STORE_COLLECTIONS, type AdoptedRecords, type AuditChain, type AuditEntry } from './ports/store.ts'
 export type { AuditForm, AuditGroup, AuditRow, AuditSpan, Store, StoreCollection, StoredRecord } from './ports/store.ts'
-export type {
-  LeasedCall, ListedWorker, PlacedCall, PlacedEnd, PlacedListener, PlacedRequest, Placements, WorkerDemand, WorkerInfo,
-  WorkerSeat, WorkerState,
-} from './ports/placements.ts'
-export { readListedCall } from './ports/work.ts'
-export type {
-  BegunEffect, CallEntry, CallStart, CallTerms, Freeze, FreezeReport, HostDescription, HostInfo, HostState, JoinedHost,
-  ListedCall, OpenCall, Seat, SeatListener, ShownKind, ShownRow, Started, Work,
-} from './ports/work.ts'
+export type { LeasedCall, ListedWorker, PlacedCall, PlacedEnd, PlacedListener, PlacedRequest } from './ports/placements.ts'
+export type { Placements, WorkerDemand, WorkerInfo, WorkerSeat, WorkerState } from './ports/placements.ts'
+export { readListedCall, type BegunEffect, type CallEntry, type CallStart, type CallTerms, type Freeze } from './ports/work.ts'
+export type { FreezeReport, HostDescription, HostInfo, HostState, JoinedHost, ListedCall, OpenCall } from './ports/work.ts'
+export type { Seat, SeatListener, ShownKind, ShownRow, Started, Work } from './ports/work.ts'
 export type { AgentInput, AgentManifest } from './validation/agent.ts'
 export type { ConfigFile, ExtensionConfig, McpServerConfig, OpenapiConfig, ToolConfig } from './validation/config.ts'
 export type { LanguageServerConfig, LocalServerConfig } from './validation/local-servers.ts'

@@ -23,7 +23,7 @@ describe('the table of errors', () => {
       'ToolExecutionFailed', 'ProgramFailed', 'ResourceBusy', 'NotFound', 'OutputMalformed', 'OutputTooLarge',
       'TooManyBytesRead', 'TooManyBytesWritten', 'TooManyBytesSent', 'TooManyBytesSaved', 'TooManyNestedCalls',
       'ExecutionTimeout', 'MaxRetriesExceeded', 'CallInterrupted', 'OutcomeUnknown', 'IdempotencyKeyReused',
-      'IdempotencyKeyInUse', 'HostFrozen', 'ServerUnavailable', 'SignInRequired',
+      'IdempotencyKeyInUse', 'HostFrozen', 'NoWorkerReady', 'WorkerRefused', 'LeaseLost', 'ServerUnavailable', 'SignInRequired',
       'SignInFailed', 'ServerLost', 'ToolDefinitionChanged', 'TooManyCalls', 'SessionCancelled', 'TurnCancelled',
       'ToolCancelled', 'TurnInvalid', 'HostClosed', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree',
       'CompartmentCrashed', 'CompartmentKilled', 'CompartmentGone', 'CompartmentOutOfHeap', 'CompartmentOutOfMemory',

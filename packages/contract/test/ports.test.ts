@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { PLACEMENTS } from '../src/model/names.ts'
-import { BROKER_METHODS } from '../src/ports/sandbox.ts'
+import { BROKER_METHODS } from '../src/ports/runtime-parts.ts'
 import { STORE_COLLECTIONS } from '../src/ports/store.ts'
 
 it('a compartment may call exactly these broker methods, each with its runtime part', () => {

@@ -74,7 +74,7 @@ export interface SandboxOptions extends PoolOptions {
   readonly inspect?: Inspection
 }
 
-export interface PooledSandbox extends Required<Sandbox> {
+export interface PooledSandbox extends Required<Omit<Sandbox, 'workersFor'>> {
   /**
    * Starts the spares of a placement now, instead of after its first opening. Resolves when they are ready for
    * extensions with these limits. Default: the default limits.
@@ -176,6 +176,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   return {
     async open(request) {
       if (closed.signal.aborted) throw closed.signal.reason
+      if (request.remote) throw withoutWorkers(request.extension.id)
       const isSafe = request.placement === 'inline' || !mayChangeDisk(request)
       const attempt = isSafe ? open(request) : loadLateCode().then(() => open(request))
       opening.add(attempt)
@@ -221,6 +222,10 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     },
   }
 }
+
+const withoutWorkers = (id: string): BulkheadError => new BulkheadError(
+  'CapabilityUnavailable', `"${id}" is configured to run on a worker, and this sandbox has none. Remove its runsOn.`,
+)
 
 let loading: Promise<unknown> | undefined
 

@@ -15,6 +15,10 @@ export const LOCK_VERSION = 1
 /** Extension ids are also folder names. Lower case avoids collisions on file systems that ignore case. */
 export const EXTENSION_ID_PATTERN = /^[a-z][a-z0-9-]{0,63}$/
 export const ENV_NAME_PATTERN = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
+/** What a worker has, or where it is. */
+export const WORKER_LABEL_PATTERN = /^[a-z0-9][a-z0-9._-]{0,63}(?:=[A-Za-z0-9][A-Za-z0-9._-]{0,63})?$/
+/** What workers call a folder. */
+export const WORKSPACE_NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 /** A token of HTTP, of limited length. */
 export const HEADER_NAME_PATTERN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 

@@ -108,6 +108,35 @@ function withValues(power: Power, values: VariableValues, source?: PatternSource
 }
 
 /**
+ * A power without the paths of this machine: what is below the value of a variable names the variable. Other absolute
+ * paths stay, and mean nothing on another machine.
+ */
+export function portablePower(power: Power, values: VariableValues): Power {
+  const named = Object.entries(values).flatMap(([name, roots]) => roots.map((root) => ({ name, root })))
+    .toSorted((one, other) => other.root.length - one.root.length)
+  const portable = (pattern: string): string => {
+    const found = named.find(({ root }) => pattern === root || pattern.startsWith(root === '/' ? root : `${root}/`))
+    if (found === undefined) return pattern
+    const rest = pattern.slice(found.root.length).replace(/^\//, '')
+    return rest === '' ? `{${found.name}}` : `{${found.name}}/${rest}`
+  }
+  return {
+    ...power, fs: { read: power.fs.read.map(portable), write: power.fs.write.map(portable) },
+    ...(power.ceilings && { ceilings: power.ceilings.map((ceiling) => portablePower(ceiling, values)) }),
+  }
+}
+
+/** A portable power with the paths of this machine. A path without a variable is dropped. Throws RequirementInvalid. */
+export function localPower(power: Power, values: VariableValues): Power {
+  const known = (patterns: readonly string[]) => patterns.filter((pattern) => pattern.startsWith('{'))
+  const fs = { read: known(power.fs.read), write: known(power.fs.write) }
+  return {
+    ...withValues({ ...power, fs }, values),
+    ...(power.ceilings && { ceilings: power.ceilings.map((ceiling) => localPower(ceiling, values)) }),
+  }
+}
+
+/**
  * A tool that may write the outer of two folders can replace the inner one by a link. So links are followed only up to
  * the outer one. The folder of {user-data} is in the home of the host, which no tool may write.
  */

@@ -97,6 +97,8 @@ export type ExtensionCode =
   | {
       readonly kind: 'files'
       readFiles(): Promise<ReadonlyMap<string, Uint8Array>>
+      /** The same with the files that prove its origin. Absent: there are none. */
+      readPackage?(): Promise<ReadonlyMap<string, Uint8Array>>
       /** Set if this process built the code. */
       readonly origins?: CodeOrigins
     }

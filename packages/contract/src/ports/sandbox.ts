@@ -9,6 +9,7 @@ import { SUBAGENTS, type Power, type PowerCapability } from '../policy/power.ts'
 import type { CodeOrigins } from './code-origins.ts'
 import type { CommandWall, CommandWalls } from './command-walls.ts'
 import type { CallSteps, CompartmentServices } from './compartment-services.ts'
+import type { RemoteCode, RunsOn, WorkersFor } from './remote-code.ts'
 import type { KeyUse } from './server-jail.ts'
 import type { UseRules } from './use-rules.ts'
 
@@ -51,6 +52,8 @@ export interface CompartmentRequest {
    * none can do anything.
    */
   readonly describes?: true
+  /** Set if its calls run on workers. A sandbox without workers rejects with CapabilityUnavailable. */
+  readonly remote?: RemoteCode | undefined
   readonly signal?: AbortSignal
 }
 
@@ -84,6 +87,10 @@ export interface ToolInvocation {
   readonly wall?: CommandWall | undefined
   /** The rules about what the call uses. */
   readonly uses?: UseRules | undefined
+  /** How long the call may still take. Absent: no limit. */
+  readonly leftMs?: number | undefined
+  /** Whether a repetition is harmless, so that the call may begin its effects again. */
+  readonly isRepeatable?: boolean
   /** How long its commands may run from now. Then they are ended, and the tool gets their output. Absent: no limit. */
   readonly commandMs?: number | undefined
   /**
@@ -212,88 +219,9 @@ export interface Sandbox {
   whyNotStarted?(
     grant: Power, wall: CommandWall, denials: Pick<UseRules, 'deniedPaths' | 'deniesHosts'>,
   ): Promise<BulkheadError | undefined>
+  /** The workers that would serve calls with this demand now, and why others would not. Absent: there are none. */
+  workersFor?(runsOn: RunsOn): Promise<WorkersFor>
   /** All isolation features, tried as before the first process starts. Rejects if they cannot be tried now. */
   walls?(): Promise<readonly Wall[]>
   close(): Promise<void>
 }
-
-/** The parts of `runtime` that a tool can be given. The broker checks each use again. */
-export type RuntimePart =
-  | 'fs.read' | 'fs.write' | 'net' | 'shell' | 'env' | 'secrets' | 'state' | 'interact' | 'tools' | 'session'
-
-/** One use of a power that the grant of a tool covers. */
-export interface CapabilityUse {
-  readonly tool: string
-  readonly part: RuntimePart
-  /** The path, the method and URL, the command line, or the name of what was used. */
-  readonly subject: string
-}
-
-/** One use while a call runs, after it ended. */
-export interface MeasuredUse extends CapabilityUse {
-  readonly sessionId: string | undefined
-  readonly callId: string
-  readonly ms: number
-  readonly failed: boolean
-  readonly readBytes: number
-  readonly writtenBytes: number
-}
-
-/** Measures uses while `listener` is set. It must not throw. */
-export interface UseTap {
-  readonly listener: ((use: MeasuredUse) => void) | undefined
-}
-
-/** For running code that is not trusted yet: uses are recorded, no request leaves the machine, and no command runs. */
-export interface DryRun {
-  /** Contract: must not throw. */
-  used(use: CapabilityUse): void
-  /** The port of an HTTP server on the loopback interface. It answers for every host, also for https. */
-  readonly port: number
-  /** What a command would put out. Absent or undefined: it succeeds without output. Contract: must not throw. */
-  readonly command?: (cmd: string, args: readonly string[]) => CommandAnswer | undefined
-}
-
-/** What a command puts out that is not run. */
-export interface CommandAnswer {
-  readonly exitCode: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-/**
- * What a compartment may request of the broker, each with the part of `runtime` it belongs to. `null`: every call may.
- */
-export const BROKER_METHODS = {
-  'fs.read': 'fs.read',
-  'fs.list': 'fs.read',
-  'fs.stat': 'fs.read',
-  'fs.glob': 'fs.read',
-  'fs.find': 'fs.read',
-  'fs.search': 'fs.read',
-  'fs.watch': 'fs.read',
-  'fs.watch.next': 'fs.read',
-  'fs.write': 'fs.write',
-  'fs.edit': 'fs.write',
-  'fs.apply': 'fs.write',
-  'fs.remove': 'fs.write',
-  'fs.undo': 'fs.write',
-  'net.fetch': 'net',
-  'net.read': 'net',
-  'shell.run': 'shell',
-  'shell.pipe': 'shell',
-  'env.get': 'env',
-  'secrets.handle': 'secrets',
-  'state.read': 'state',
-  'state.write': 'state',
-  'interact': 'interact',
-  'tools.call': 'tools',
-  'session.read': 'session',
-  'session.write': 'session',
-  'step.begin': null,
-  'step.end': null,
-  'progress': null,
-  'update': null,
-  'log': null,
-} as const satisfies Record<string, RuntimePart | null>
-export type BrokerMethod = keyof typeof BROKER_METHODS

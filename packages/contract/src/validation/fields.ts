@@ -1,6 +1,9 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import { z } from 'zod'
-import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, TOOL_NAME_PATTERN } from '../model/names.ts'
+import {
+  ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, TOOL_NAME_PATTERN, WORKER_LABEL_PATTERN,
+  WORKSPACE_NAME_PATTERN,
+} from '../model/names.ts'
 import { MOST_BYTES, SIZE_PATTERN } from '../model/sizes.ts'
 
 // Fields that several files use. A message continues "expected …".
@@ -11,6 +14,8 @@ export const envName = z.string().regex(ENV_NAME_PATTERN, 'the name of an enviro
 export const secretName = envName.describe('Name of an environment variable. Values are never written here.')
 export const webUrl = z.url().regex(/^https?:\/\//, 'an http or https URL')
 export const headerName = z.string().regex(HEADER_NAME_PATTERN, 'the name of a header')
+export const workerLabel = z.string().regex(WORKER_LABEL_PATTERN, 'a label such as gpu or region=eu')
+export const workspaceName = z.string().regex(WORKSPACE_NAME_PATTERN, 'a name such as shop, of letters, digits, . _ or -')
 export const commandName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/, 'the bare name of an executable')
 export const hostPattern = z.string().min(1).max(253).regex(
   /^(?:\*|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,

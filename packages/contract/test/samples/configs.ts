@@ -6,7 +6,7 @@ export const wholeConfig = {
   extensions: {
     weather: {
       enabled: true, isolation: 'process', activation: 'eager', config: { unit: 'C', deep: [{ a: null }] },
-      limits: { heapMb: 64 }, compartments: 4,
+      limits: { heapMb: 64 }, compartments: 4, runsOn: { labels: ['gpu', 'region=eu'], workspace: 'shop' },
     },
   },
   packages: ['@acme/tools'], isolation: { bundled: 'inline', global: 'thread', project: 'process' },
@@ -123,6 +123,8 @@ export const invalidConfigs: readonly (readonly [string, unknown, string])[] = [
   ['a rule with an unknown key', { rules: [{ permission: 'bash', action: 'deny', when: 'now' }] }, 'rules/0'],
   ['a flag of another form', { roles: { bash: true } }, 'roles/bash'],
   ['a flag that is a string', { roles: { allow_bash: 'no' } }, 'roles/allow_bash'],
+  ['a label with a space', { extensions: { a: { runsOn: { labels: ['big gpu'] } } } }, 'extensions/a/runsOn/labels/0'],
+  ['a worker without a label', { extensions: { a: { runsOn: { labels: [] } } } }, 'extensions/a/runsOn/labels'],
   ['an invalid tool name', { tools: { 'a.b': {} } }, 'tools/a.b'],
   ['a deadline of zero', { tools: { bash: { timeoutMs: 0 } } }, 'tools/bash/timeoutMs'],
   ['a deadline of years', { tools: { bash: { timeoutMs: 1e12 } } }, 'tools/bash/timeoutMs'],

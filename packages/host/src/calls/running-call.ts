@@ -105,6 +105,14 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     return time && Math.max(1, this.deadline.leftMs - time.reserveMs)
   }
 
+  get leftMs(): number {
+    return Math.max(1, this.deadline.leftMs)
+  }
+
+  get isRepeatable(): boolean {
+    return isRepeatable(this.call.tool.definition.effects)
+  }
+
   get confinement(): string | undefined {
     return this.call.session.policy.confinement
   }

@@ -2,7 +2,7 @@ import {
   byteSize, ceilingsOf, declaresSetting, DEFAULT_LIMITS, PLACEMENTS, unknownSettings, type CompartmentLimits,
   type ConfigFile, type Diagnostic, type ExtensionConfig, type ExtensionDescriptor, type Layer, type LayerConfig,
   type LocatedCeiling, type Placement, type ResolvedConfig,
-  type RuleAuthor, type ScopedRule, type SecurityMode, type ToolConfig,
+  type RuleAuthor, type RunsOn, type ScopedRule, type SecurityMode, type ToolConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { idleRules } from './idle-rules.ts'
@@ -184,6 +184,8 @@ export interface Arrangement {
   readonly config: JsonObject
   /** The number of compartments that share its calls. */
   readonly compartments: number
+  /** Where its calls run instead of here. */
+  readonly runsOn: RunsOn | undefined
   readonly activation: 'first-call' | 'eager'
 }
 
@@ -194,6 +196,7 @@ export function arrange(descriptor: ExtensionDescriptor, settings: Settings): Ar
     limits: limitsFrom(settings, own.limits, descriptor.id),
     config: configOf(descriptor, settings),
     compartments: own.compartments ?? 1,
+    runsOn: own.runsOn && { ...own.runsOn, labels: own.runsOn.labels.toSorted() },
     activation: own.activation ?? descriptor.manifest.discoveryRules.activation,
   }
 }

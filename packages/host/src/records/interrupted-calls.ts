@@ -53,7 +53,8 @@ export class InterruptedCalls {
   /** An entry is removed only when the audit has it. If the host crashes in between, the next one reports it. */
   async #closeThose(calls: readonly ListedCall[], owner: string): Promise<readonly InterruptedCall[]> {
     const { store, audited } = this.#sources
-    const left = await Promise.all(calls.map((call) => this.#withSteps(call)))
+    const fenced = await Promise.all(calls.map((call) => this.#withRemoteEffects(call)))
+    const left = await Promise.all(fenced.map((call) => this.#withSteps(call)))
     const ended = await endedIn(store, left)
     for (const call of left) await this.#settleKey(call, owner, ended.has(call))
     const closed = left.filter((call) => !ended.has(call)).map((call) => this.#tell(call))
@@ -67,6 +68,12 @@ export class InterruptedCalls {
     const error = hasEnded ? notRecorded(call) : interruption(call)
     const unknown = error.code === 'OutcomeUnknown' ? interruptedCall(call, error).outcome : undefined
     await settleKey(this.#sources.store, call.outcomeAt, owner, unknown)
+  }
+
+  /** What a worker began for it. From then on, no worker begins anything for it. */
+  async #withRemoteEffects(call: ListedCall): Promise<ListedCall> {
+    const begun = await this.#sources.store.placements?.close(call.sessionId, call.callId) ?? []
+    return begun.length === 0 ? call : { ...call, begun: [...call.begun, ...begun] }
   }
 
   /** Only a call with an idempotency key can be made again as the same one, and so continue. */

@@ -1,5 +1,6 @@
 import {
-  BulkheadError, CALL_LIMITS, type AuditChain, type AuditEntry, type AuditGroup, type AuditSpan, type ChangeStore, type Clock, type Store,
+  BulkheadError, CALL_LIMITS, type AuditChain, type AuditEntry, type AuditGroup, type AuditSpan, type ChangeStore, type Clock,
+  type Placements, type Store,
   type StoreCollection, type StoredRecord, type Work,
 } from '@bulkhead/contract'
 import { within } from '@bulkhead/kit/deadlines'
@@ -22,6 +23,8 @@ export class StoreWithTimeout implements Store {
   readonly archive?: (last: number, link: string, by: string) => Promise<number>
   readonly chains?: () => Promise<readonly AuditChain[]>
   readonly work?: Work
+  /** With time limits of its own. */
+  readonly placements?: Placements
   readonly changes?: ChangeStore
   readonly #store: Store
   readonly #clock: Clock
@@ -30,7 +33,8 @@ export class StoreWithTimeout implements Store {
     this.forgets = store.forgets === true
     this.#store = store
     this.#clock = clock
-    const { work, changes } = store
+    const { work, changes, placements } = store
+    if (placements) this.placements = placements
     if (store.files) this.files = store.files
     if (store.requireFiles) this.requireFiles = () => store.requireFiles!()
     if (store.appendAll) this.appendAll = (group) => this.#ask(() => store.appendAll!(group))

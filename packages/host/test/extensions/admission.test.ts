@@ -6,7 +6,7 @@ import { flush } from '../twin/clock.ts'
 const admission = (concurrentCalls: number, compartments = 1) =>
   new Admission('sample', {
     limits: { ...DEFAULT_LIMITS, concurrentCalls }, compartments, placement: 'process', config: {},
-    activation: 'first-call',
+    activation: 'first-call', runsOn: undefined,
   })
 const NEVER = new AbortController().signal
 
@@ -20,7 +20,7 @@ async function hasEntered(call: AdmittedCalls | Promise<unknown>): Promise<boole
 
 test.each([
   [1, 1, 17], [2, 3, 102],
-])('%i calls in each of %i compartments: each session may have %i', (slots, compartments, most) => {
+])('%i calls in each of %i runsOn: undefined, compartments: each session may have %i', (slots, compartments, most) => {
   const tool = admission(slots, compartments)
   const [one, other] = [{}, {}]
   const calls = Array.from({ length: most }, () => tool.admit(one))

@@ -18,15 +18,21 @@ export function mergeLayers(layers: readonly LayerConfig[]): ConfigFile {
 
 /**
  * A machine only restricts. A project, which may be third-party, cannot lengthen approvals or disable watchdogs, and has
- * no say in what commands see and get, in how modes of tools are treated, nor in where records are kept.
+ * no say in what commands see and get, in how modes of tools are treated, in where records are kept, nor in where code
+ * runs.
  */
 function partsOf({ layer, config }: LayerConfig): Readonly<Record<'overrides' | 'restrictions', JsonObject>> {
   const all = config as unknown as JsonObject
   if (layer === 'machine') return { overrides: {}, restrictions: all }
   if (layer !== 'project') return { overrides: all, restrictions: {} }
-  const { approvals, watchdogs, commands: _commands, treatment: _treatment, store: _store, ...overrides } = all
+  const { approvals, watchdogs, commands: _commands, treatment: _treatment, store: _store, ...counting } = all
+  const overrides = { ...counting, ...(config.extensions && { extensions: onThisMachine(config.extensions) }) }
   return { overrides, restrictions: { ...(approvals && { approvals }), ...(watchdogs && { watchdogs }) } }
 }
+
+/** A project may not send code and arguments to other machines. */
+const onThisMachine = (extensions: NonNullable<ConfigFile['extensions']>): JsonObject =>
+  Object.fromEntries(Object.entries(extensions).map(([id, { runsOn: _runsOn, ...own }]) => [id, own])) as unknown as JsonObject
 
 type Combine = (earlier: Json | undefined, later: Json, place: string) => Json | undefined
 

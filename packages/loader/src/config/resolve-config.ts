@@ -145,7 +145,7 @@ export interface ConfigWarning {
 function configWarnings(layers: readonly LayerConfig[], merged: ConfigFile): readonly ConfigWarning[] {
   return layers.flatMap((source) => [
     ...allowlistWithoutMode(source.config, layers), ...commandsOfProject(source), ...treatmentOfProject(source),
-    ...approvalsOfProject(source), ...storeOfProject(source),
+    ...approvalsOfProject(source), ...storeOfProject(source), ...machinesOfProject(source),
     ...keysNamedTwice(source, merged),
   ].map((fault) => ({ source, fault })))
 }
@@ -171,6 +171,14 @@ function storeOfProject({ layer, config }: LayerConfig): Fault[] {
   if (layer !== 'project' || config.store === undefined) return []
   const message = 'A project cannot choose the store, so this has no effect. Set it in your own configuration.'
   return [{ stage: 'configSchema', code: 'ConfigInvalid', path: '/store', message }]
+}
+
+/** A project could send its code, and what tools are given, to other machines. */
+function machinesOfProject({ layer, config: { extensions = {} } }: LayerConfig): Fault[] {
+  if (layer !== 'project') return []
+  const message = 'A project cannot choose the machine of a tool, so this has no effect. Set it in your own configuration.'
+  return Object.entries(extensions).filter(([, { runsOn }]) => runsOn !== undefined).map(([id]) =>
+    ({ stage: 'configSchema', code: 'ConfigInvalid', path: `/extensions/${id}/runsOn`, message }))
 }
 
 /** An approval for a project would outlive the session in which a person saw what the project does. */

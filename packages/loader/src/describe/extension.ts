@@ -194,7 +194,11 @@ class Descriptor implements ExtensionDescriptor {
 const filesOf = (
   id: string, location: string, digests: () => ReadonlyMap<string, string>, limits: LoaderLimits,
 ): ExtensionCode =>
-  ({ kind: 'files', readFiles: () => readVerifiedFiles(id, location, coveredFiles(digests()), limits) })
+  ({
+    kind: 'files',
+    readFiles: () => readVerifiedFiles(id, location, coveredFiles(digests()), limits, isCovered),
+    readPackage: () => readVerifiedFiles(id, location, coveredFiles(digests()), limits, () => true),
+  })
 
 /**
  * Reads a proven package again when its code is needed, so its bytes need not stay in memory. Returns only bytes with
@@ -202,8 +206,9 @@ const filesOf = (
  */
 async function readVerifiedFiles(
   id: string, folder: string, proven: ReadonlyMap<string, string>, limits: LoaderLimits,
+  keep: (path: string) => boolean,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
-  const read = await readPackage(folder, limits, new Yielder(), isCovered)
+  const read = await readPackage(folder, limits, new Yielder(), keep)
   if (!read.ok) throw changed(id, read.faults[0]!.message, [])
   const differences = packageDifferences(proven, coveredFiles(read.value.digests))
   const [first, ...others] = differences

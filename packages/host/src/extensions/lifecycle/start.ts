@@ -1,6 +1,7 @@
 import {
   BulkheadError, type Clock, type CompartmentRequest, type CompartmentServices, type CompartmentSession,
-  type CompartmentTool, type ExtensionDescriptor, type InteractionRequest, type InteractionResponse, type Sandbox,
+  type CompartmentTool, type ExtensionDescriptor, type InteractionRequest, type InteractionResponse, type RemoteCode,
+  type RunsOn, type Sandbox,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import type { Attempts } from '../../model/call-run.ts'
@@ -46,8 +47,16 @@ export function compartmentRequest(
     concurrency: arrangement.compartments,
     limits: arrangement.limits,
     services: services(),
+    remote: arrangement.runsOn && remoteCode(descriptor, arrangement.runsOn),
     signal,
   }
+}
+
+/** Throws CapabilityUnavailable. */
+function remoteCode({ id, code, digests }: ExtensionDescriptor, runsOn: RunsOn): RemoteCode {
+  if (code.kind === 'files') return { runsOn, digests, readPackage: () => (code.readPackage ?? code.readFiles)() }
+  const message = `"${id}" has no package that a worker could run. Remove extensions.${id}.runsOn.`
+  throw new BulkheadError('CapabilityUnavailable', message)
 }
 
 /** A call that needs the compartment of its tool. */
