@@ -21,6 +21,7 @@ const SECTIONS: readonly (readonly [title: string, guide: string, names: string]
     'SessionOptions ResumeOptions Session Turn SubagentOptions SecurityMode Rule BudgetLimits ExecutionStrategy Steering CancelReason'],
   ['Calls and outcomes', 'Codes are in the [error reference](errors.md).',
     'ToolDefinition ToolCall CallOptions CallProgress CallLog CallAllOptions Outcome OutputOutcome ErrorOutcome OutcomeMetadata Completion Content EmbeddedResource ResourceLink Json JsonObject ErrorCode BulkheadError Explanation ExplainedStep Surface SurfaceItem'],
+  ['Workflow engines', 'See [durable agents](../guides/durable-agents.md).', 'callAsStep StepCall StepError'],
   ['Events', 'Each event is listed in the [event reference](events.md).', 'BulkheadEvent EventType EventOf EventListener'],
   ['People', 'See [people](../guides/sessions.md#people).',
     'createTerminalInteractor TerminalStreams createProgrammaticInteractor ProgrammaticInteractor createHeadlessInteractor PermissionRequired Interactor InteractionEnvelope InteractionRequest ProjectTool InteractionResponse PausedCall InterruptedCall'],

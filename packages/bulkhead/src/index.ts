@@ -5,9 +5,10 @@ requireNodeVersion()
 const library = await import('./facade/library.ts')
 
 export const {
-  BulkheadError, COMMAND_SAFETY_PATTERNS, CORE_VERSION, createCommandClassifier, createHeadlessInteractor, createHost, createInspector,
+  BulkheadError, callAsStep, COMMAND_SAFETY_PATTERNS, CORE_VERSION, createCommandClassifier, createHeadlessInteractor, createHost, createInspector,
   createProgrammaticInteractor, createTerminalInteractor, defineAgent, defineTool, openKitPrompts,
-  openSqliteStore,
+  openSqliteStore, StepError,
 } = library
+export type StepError = InstanceType<typeof library.StepError>
 export type BulkheadError = InstanceType<typeof library.BulkheadError>
 export type * from './facade/library.ts'

@@ -7,9 +7,9 @@ import * as matchers from '../src/testing/vitest.ts'
 
 it('exports exactly the pinned names', () => {
   expect(Object.keys(bulkhead).toSorted()).toEqual([
-    'BulkheadError', 'COMMAND_SAFETY_PATTERNS', 'CORE_VERSION', 'createCommandClassifier', 'createHeadlessInteractor',
-    'createHost', 'createInspector', 'createProgrammaticInteractor', 'createTerminalInteractor', 'defineAgent',
-    'defineTool', 'openKitPrompts', 'openSqliteStore',
+    'BulkheadError', 'COMMAND_SAFETY_PATTERNS', 'CORE_VERSION', 'StepError', 'callAsStep', 'createCommandClassifier',
+    'createHeadlessInteractor', 'createHost', 'createInspector', 'createProgrammaticInteractor',
+    'createTerminalInteractor', 'defineAgent', 'defineTool', 'openKitPrompts', 'openSqliteStore',
   ])
 })
 

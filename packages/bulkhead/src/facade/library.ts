@@ -5,6 +5,7 @@ import { keepCompiledCode } from './compiled-code.ts'
 import type { CreateHostOptions, Host } from './create-host.ts'
 import type { Inspector, InspectorOptions } from './inspector/create-inspector.ts'
 
+export { callAsStep, StepError, type StepCall } from './call-as-step.ts'
 export type { CreateHostOptions, Host } from './create-host.ts'
 export type { LoginOptions, McpBook } from './mcp-book.ts'
 export type { GridaToolContract, NamedTool, StudToolContract } from './foreign-tools.ts'

@@ -21,7 +21,7 @@ const RUN_BY_THEIR_OWN: readonly string[] = [
   'docs/guides/publishing.md fixtures/http.json', 'docs/guides/verifying.md verify.ts',
   'docs/guides/dialects.md dialects.ts', 'docs/guides/acp.md agent.ts', 'docs/guides/approvals.md approve.ts',
   ...['review.ts', 'surface.ts', 'agents/reviewer.json', 'delegate.ts'].map((name) => `docs/guides/agents.md ${name}`),
-  'docs/guides/inspector.md inspected.ts',
+  'docs/guides/inspector.md inspected.ts', 'docs/guides/durable-agents.md orders.ts',
   'docs/guides/hooks.md policy.ts', 'docs/guides/testing.md orders.ts', 'docs/guides/testing.md orders.test.ts',
   'docs/guides/libraries.md bulkhead.json', 'docs/guides/libraries.md index.js',
   ...[
@@ -53,6 +53,8 @@ function faultsOf(blocks: readonly Block[]): readonly string[] {
     ['bulkhead', 'packages/bulkhead'], ['@bulkhead', 'packages/bulkhead/node_modules/@bulkhead'],
     ['@opentelemetry', 'packages/bulkhead/node_modules/@opentelemetry'], ['@types/node', 'node_modules/@types/node'],
     ['zod', 'packages/contract/node_modules/zod'],
+    ['@restatedev', 'packages/bulkhead/node_modules/@restatedev'],
+    ['@temporalio', 'packages/bulkhead/node_modules/@temporalio'],
     ['@agentclientprotocol', 'packages/bridges/node_modules/@agentclientprotocol'],
   ] as const)
     symlinkSync(join(ROOT, target), join(folder, 'node_modules', name))

@@ -4,6 +4,7 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { eventFields } from '../model/event-fields.ts'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import { backoffMs, mayRetry, type Failure, type Retries } from '../model/retries.ts'
+import type { Settings } from '../model/settings.ts'
 import type { Attempts } from '../model/call-run.ts'
 import type { AllowedCall, ExecutedCall, HostContext, StartedCall, ValidatedCall } from '../policy/call.ts'
 import { noteStopped } from '../policy/command-walls.ts'
@@ -46,12 +47,16 @@ export async function execute(
       const seen = { attempt: attempts.count, error: result }
       if (call.session.hooks.all.length > 0) observe('onToolError', call, host, seen)
     }
-    const { retries } = host.registry.settings
+    const retries = retriesFor(call, host.registry.settings)
     const pauseMs = pauseBeforeRetry(call, attempts, result, retries)
     if (pauseMs === undefined) return finish(allowed, attempts, result, retries)
     await sleep(host.clock, pauseMs, call.signal)
   }
 }
+
+/** What repeats a step is its caller. */
+const retriesFor = ({ request }: ValidatedCall, { retries }: Pick<Settings, 'retries'>): Retries =>
+  request.isStep ? { ...retries, attempts: 1 } : retries
 
 function beginAttempt(call: ValidatedCall, attempts: Attempts, host: HostContext): void {
   call.throwIfCancelled()

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Outcome } from '@bulkhead/contract'
+import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import type { CallRun } from '../model/call-run.ts'
 import type { DecidedCall, HostContext, StageRecord, ValidatedCall } from '../policy/call.ts'
 import { KeptSteps } from '../records/kept-steps.ts'
@@ -17,7 +17,11 @@ export class Replay extends Error {
 
 /** undefined if its caller gave it no key, or nothing outlives the process. */
 export function keyedCall(call: ValidatedCall, { outcomes }: HostContext): KeyedCall | undefined {
-  const { ownKey, session: { principal }, name, args, proposed } = call
+  const { ownKey, session: { principal }, name, args, proposed, request } = call
+  if (request.isStep && outcomes === undefined) {
+    const message = 'A call that is a step needs a store that outlives the process. Pass `store` to createHost.'
+    throw new BulkheadError('ConfigInvalid', message, { data: { path: '/store' } })
+  }
   if (ownKey === undefined || outcomes === undefined) return undefined
   return { ...outcomes.keyed(ownKey, principal?.id, name, proposed ?? args), claim: randomUUID() }
 }

@@ -36,6 +36,11 @@ export interface CallOptions {
    * Called with each line that these tools log, as `onProgress`. Lines that arrive after the outcome are events only.
    */
   readonly onLog?: (line: CallLog) => void
+  /**
+   * What makes the call repeats it: it is tried once, and it needs an idempotency key and a store that outlives the
+   * process. See `callAsStep`.
+   */
+  readonly isStep?: boolean
 }
 
 /** A call as it comes in, where it is made from, and its time limit. */
@@ -43,23 +48,26 @@ export interface Proposal {
   readonly scope: CallScope
   readonly call: unknown
   readonly timeoutMs: unknown
+  readonly isStep?: boolean
   /** Why the options of the call cannot be used. */
   readonly fault?: BulkheadError | undefined
 }
 
 /** Reads the call once. Never throws, whatever it is given. */
-export function propose({ scope, call, timeoutMs, fault }: Proposal, clock: Clock): Call {
-  const request = readRequest(call, timeoutMs, fault)
+export function propose({ scope, call, timeoutMs, isStep = false, fault }: Proposal, clock: Clock): Call {
+  const request = readRequest(call, timeoutMs, isStep, fault)
   const { id, name } = request
   return new Call({ id: repeatable(id), name: repeatable(name), request, scope, startedAt: clock.monotonic() })
 }
 
-function readRequest(call: unknown, timeoutMs: unknown, fault: BulkheadError | undefined): CallRequest {
+function readRequest(
+  call: unknown, timeoutMs: unknown, isStep: boolean, fault: BulkheadError | undefined,
+): CallRequest {
   try {
     const { id, name, arguments: args, idempotencyKey: key } = call as Partial<ToolCall>
-    return Object.freeze({ id, name, args, key, timeoutMs, fault: fault ?? unknownField(call as object) })
+    return Object.freeze({ id, name, args, key, timeoutMs, isStep, fault: fault ?? unknownField(call as object) })
   } catch {
-    return Object.freeze({ id: undefined, name: undefined, args: undefined, key: undefined, timeoutMs, fault })
+    return Object.freeze({ id: undefined, name: undefined, args: undefined, key: undefined, timeoutMs, isStep, fault })
   }
 }
 
@@ -83,7 +91,7 @@ const repeatable = (value: unknown): string =>
 
 /** Checks the outline of a call: an id, the name of a tool, a time limit in range. Throws InputInvalid. */
 export function receive(call: Call): ReceivedCall {
-  const { id, name, key, timeoutMs, fault } = call.request
+  const { id, name, key, timeoutMs, isStep, fault } = call.request
   // An id that had to be cut or repaired cannot be answered under.
   if (id === '' || id !== call.id) {
     throw malformed(`The call needs an id: a string of 1 to ${CALL_LIMITS.idChars} characters`, '/id')
@@ -93,6 +101,7 @@ export function receive(call: Call): ReceivedCall {
   if (key !== undefined && (typeof key !== 'string' || !KEY.test(key))) {
     throw malformed('idempotencyKey must be a string of 1 to 200 visible ASCII characters', '/idempotencyKey')
   }
+  if (isStep && key === undefined) throw malformed('A call that is a step needs an idempotencyKey', '/idempotencyKey')
   if (timeoutMs === undefined) return { call, timeoutMs }
   if (typeof timeoutMs === 'number' && timeoutMs >= 1 && timeoutMs <= CALL_LIMITS.maxTimeoutMs) {
     return { call, timeoutMs }

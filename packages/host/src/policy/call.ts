@@ -75,6 +75,8 @@ export interface CallRequest {
   /** The idempotency key of the caller. */
   readonly key: unknown
   readonly timeoutMs: unknown
+  /** What makes the call repeats it. */
+  readonly isStep: boolean
   /** Why the options of the call cannot be used. */
   readonly fault: BulkheadError | undefined
 }

@@ -290,10 +290,10 @@ export class HostSession implements Session {
   }
 
   #propose(call: ToolCall, options: ReadOptions<CallOptions>, frame: Frame, resumption?: Resumption): Proposal {
-    const { timeoutMs, onProgress, onLog, wrong: fault } = options
+    const { timeoutMs, onProgress, onLog, isStep, wrong: fault } = options
     const { cancel, turn, turnNumber, tools, ended } = frame
     const budget = this.#budget.within(this.#sources.workflows.current)
     const at = { session: this.#scope, tools, budget, cancel, turn, turnNumber, parent: undefined }
-    return { scope: { ...at, resumption, onProgress, onLog, ended }, call, timeoutMs, fault }
+    return { scope: { ...at, resumption, onProgress, onLog, ended }, call, timeoutMs, ...(isStep && { isStep }), fault }
   }
 }

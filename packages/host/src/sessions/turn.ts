@@ -207,6 +207,7 @@ const ONE: OptionForms<CallOptions> = {
   timeoutMs: forms.anything,
   onProgress: forms.method,
   onLog: forms.method,
+  isStep: forms.flag,
 }
 const ALL: OptionForms<CallAllOptions> = { ...ONE, strategy: forms.anything, steering: forms.method }
 

@@ -114,6 +114,27 @@ export const HOST_CALL_PROMISES: readonly Mutant[] = [
     test: 'packages/host/test/calls/idempotency-key.test.ts',
   },
   {
+    what: 'A step is tried once',
+    file: 'packages/host/src/calls/execute.ts',
+    from: 'request.isStep ? { ...retries, attempts: 1 } : retries',
+    to: 'retries',
+    test: 'packages/bulkhead/test/call-as-step.test.ts',
+  },
+  {
+    what: 'A step needs a store',
+    file: 'packages/host/src/calls/keyed-call.ts',
+    from: 'request.isStep && outcomes === undefined',
+    to: 'false',
+    test: 'packages/bulkhead/test/call-as-step.test.ts',
+  },
+  {
+    what: 'An unknown outcome is not repeated as a step',
+    file: 'packages/bulkhead/src/facade/call-as-step.ts',
+    from: "new Set(['OutcomeUnknown', 'ConfigInvalid'",
+    to: "new Set(['ConfigInvalid'",
+    test: 'packages/bulkhead/test/call-as-step.test.ts',
+  },
+  {
     what: 'A call that is denied gets no recorded outcome',
     file: 'packages/host/src/calls/keyed-call.ts',
     from: ' || (action === \'deny\' && !FOR_NOW.has(stage))',
