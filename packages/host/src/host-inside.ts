@@ -1,4 +1,4 @@
-import type { LoadReport } from '@bulkhead/contract'
+import type { CompartmentUse, Layer, LoadReport } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { Hooks } from './model/hooks.ts'
 import type { QuestionDesk } from './policy/interaction/question-desk.ts'
@@ -12,6 +12,8 @@ import type { HookChain } from './calls/hooks.ts'
 export interface HostInside {
   /** Open questions of all sessions. */
   readonly desk: QuestionDesk
+  /** What the compartments of extensions use now, without those that have none. Never rejects. */
+  uses(): Promise<readonly ExtensionUse[]>
   /** Open sessions, sub-agents included. */
   sessions(): readonly InspectedSession[]
   /** Hooks of every session, those that are open included. */
@@ -24,6 +26,14 @@ export interface HostInside {
   redact(value: Json): Json
 }
 
+/** As `ExtensionStatus` names it. */
+export interface ExtensionUse {
+  readonly id: string
+  readonly layer: Layer
+  readonly generation: number
+  readonly uses: readonly CompartmentUse[]
+}
+
 export interface InspectedSession extends Session {
   readonly switches: ToolSwitches
 }
@@ -33,6 +43,14 @@ export const insideOf = (
   desk: QuestionDesk, workspaces: () => readonly Workspace[], hooks: HookChain, redaction: () => Redaction,
 ): HostInside => ({
   desk,
+  uses: async () => {
+    const all = workspaces().flatMap(({ context: { registry }, retirement }) => [...registry.extensions(), ...retirement.leaving])
+    const found = await Promise.all(all.map(async (extension) => {
+      const { descriptor: { id, layer }, generation } = extension
+      return { id, layer, generation, uses: await extension.use() }
+    }))
+    return found.filter(({ uses }) => uses.length > 0)
+  },
   sessions: () => workspaces().flatMap((workspace) => [...workspace.sessions]).flatMap(({ family }) => family),
   addHooks: (added) => hooks.add(added),
   loaded: () => workspaces()[0]!.reloader.report,

@@ -213,6 +213,8 @@ export interface ExtensionStatus {
   readonly tools: readonly string[]
   /** Calls bound to it, including those that wait for a person. */
   readonly calls: number
+  /** How often it started again after its compartment had failed. */
+  readonly restarts: number
   /** Why it failed last, until it is active again. */
   readonly fault?: BulkheadError
   /** How long it stays quarantined. */
@@ -234,7 +236,7 @@ function statusOf(extension: Extension, view: RegistryView, isLeaving: boolean):
     id, version, layer, location, generation, state, placement: extension.arrangement.placement,
     availability, standing: availability,
     tools: manifest.tools.map(({ name }) => name),
-    calls: extension.leases.size,
+    calls: extension.leases.size, restarts: extension.restarts,
     ...(fault ? { fault } : {}),
     ...(restMs > 0 ? { restMs } : {}),
   }

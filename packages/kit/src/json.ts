@@ -215,6 +215,9 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** A record whose members are JSON. The types of interfaces do not say so. */
+export const asJson = (record: object): JsonObject => record as JsonObject
+
 /** JSON with sorted keys and without white space: equal values give equal text. Digests use it. */
 export function canonicalJson(value: Json): string {
   return isSorted(value) ? JSON.stringify(value) : sortedText(value)

@@ -1,6 +1,7 @@
 export { createMemoryStore } from './memory-store.ts'
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite/open-sqlite-store.ts'
 export { tryStore, type StoreTrial } from './sqlite/try-store.ts'
+export { AuditCheck, type AuditProgress } from './audit-check.ts'
 export { verifyAudit, type Anchor, type AuditSource, type AuditVerdict } from './verify-audit.ts'
 export type { StoreFaultReason } from './records/stored-record.ts'
 export { auditThread } from './sqlite/audit/audit-writer.ts'

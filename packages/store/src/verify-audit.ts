@@ -1,8 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
-import { BulkheadError, type AuditEntry, type AuditSpan } from '@bulkhead/contract'
-import { canonicalJson, type Json } from '@bulkhead/kit/json'
-import { linkOf, RECORD_SEPARATOR } from './records/audit-chain.ts'
-import { documentsArchive, readGroup } from './records/audit-group.ts'
+import type { AuditEntry, AuditSpan } from '@bulkhead/contract'
+import { broken, ChainWalk, isDamage, type BrokenChain } from './chain-walk.ts'
+import { documentsArchive } from './records/audit-group.ts'
 
 /** An audit that can be read: a store, or an export of one. */
 export interface AuditSource {
@@ -22,8 +20,7 @@ export type AuditVerdict =
     readonly last: number
     readonly link: string
   }
-  /** `position`: the first record that does not continue the chain. */
-  | { readonly ok: false; readonly position: number; readonly reason: string }
+  | BrokenChain
 
 /** A link that was saved elsewhere. Without it, a completely rewritten audit looks intact. */
 export interface Anchor {
@@ -87,79 +84,23 @@ async function verifySpan(source: AuditSource, span: AuditSpan, anchor: Anchor |
 }
 
 /** The fault of an anchor before the first record. Only the last archived record can be compared. */
-function findAnchorFault({ position, link }: Anchor, start: Anchor): AuditVerdict | undefined {
+function findAnchorFault({ position, link }: Anchor, start: Anchor): BrokenChain | undefined {
   if (position > start.position) return undefined
   if (position < start.position) return broken(position, 'the saved record is in an archive; verify that instead')
   return link === start.link ? undefined : broken(position, 'the records after it do not continue the saved link')
 }
 
-const broken = (position: number, reason: string): AuditVerdict => ({ ok: false, position, reason })
-
 /**
  * A write adds its records and moves the end atomically, so every visible record is within the end that is read
  * afterwards.
  */
-async function hasRecordBeyondEnd(source: AuditSource, position: number): Promise<boolean> {
+export async function hasRecordBeyondEnd(source: AuditSource, position: number): Promise<boolean> {
   const [beyond] = await source.records(position, 1)
   return beyond !== undefined && beyond.position > (await source.auditSpan()).last
 }
 
-/** Follows the chain record by record. Records that were written together share a link. */
-class ChainWalk {
-  /** The position of the next record. */
-  position: number
-  link: string
-  #records: Json[] = []
-
-  constructor(position: number, link: string) {
-    this.position = position
-    this.link = link
-  }
-
-  /** Whether the link of the last records has not been read yet. */
-  get isOpen(): boolean {
-    return this.#records.length > 0
-  }
-
-  step({ position, record, link, text }: AuditEntry): AuditVerdict | undefined {
-    if (position !== this.position) {
-      return broken(this.position, `record ${this.position} is missing; the next one is ${position}`)
-    }
-    this.#records.push(record)
-    this.position++
-    if (link === null) return undefined
-    const records = this.#records
-    const first = this.position - records.length
-    this.#records = []
-    this.link = linkOf(this.link, first, text ?? records.map(canonicalJson).join(RECORD_SEPARATOR))
-    if (this.link !== link) {
-      const which = records.length === 1 ? 'the record' : `one of ${records.length} records that were written together`
-      return broken(first, `${which}, or an earlier one, was changed`)
-    }
-    const changed = text === undefined ? undefined : firstChangedRecord(records, text, first)
-    return changed === undefined ? undefined : broken(changed, 'the record was changed')
-  }
-}
-
-/** The position of the first record that differs from the stored text. */
-function firstChangedRecord(records: readonly Json[], text: string, first: number): number | undefined {
-  const stored = readGroup(text, first)
-  const isUnchanged = (index: number): boolean => {
-    try {
-      return index < stored.size && isDeepStrictEqual(records[index], stored.recordAt(index))
-    } catch (error) {
-      if (!isDamage(error)) throw error
-      return false
-    }
-  }
-  for (let index = 0; index < Math.max(records.length, stored.size); index++) {
-    if (!isUnchanged(index)) return first + index
-  }
-  return undefined
-}
-
 /** Reads a damaged page record by record, because a fault before the damage is reported first. */
-async function findDamage(source: AuditSource, walk: ChainWalk): Promise<AuditVerdict> {
+export async function findDamage(source: Pick<AuditSource, 'records'>, walk: ChainWalk): Promise<BrokenChain> {
   for (;;) {
     const { position } = walk
     try {
@@ -173,6 +114,3 @@ async function findDamage(source: AuditSource, walk: ChainWalk): Promise<AuditVe
     }
   }
 }
-
-const isDamage = (error: unknown): boolean =>
-  BulkheadError.is(error) && (error.data as { readonly reason?: unknown } | undefined)?.reason === 'damaged-record'

@@ -4,7 +4,7 @@ import * as records from '../src/records/index.ts'
 
 it('the package exports the documented names', () => {
   expect(Object.keys(store).toSorted())
-    .toEqual(['auditThread', 'createMemoryStore', 'openSqliteStore', 'tryStore', 'verifyAudit'])
+    .toEqual(['AuditCheck', 'auditThread', 'createMemoryStore', 'openSqliteStore', 'tryStore', 'verifyAudit'])
   expect(Object.keys(records).toSorted()).toEqual([
     'CHAIN_START', 'adoptedEnd', 'archiveRecord', 'auditPage', 'byKey', 'checkAddress', 'draftGroup', 'entriesOf',
     'finishedText', 'linkOf', 'nameOf', 'readRecord', 'seatLost', 'storeClosed', 'storeError', 'storedRecord',

@@ -77,6 +77,10 @@ export class ServerProcess {
     }
   }
 
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
   /** Resolves when the server has read it, or it fits into the pipe. */
   write(data: string): Promise<void> {
     const child = this.#child

@@ -1,20 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { barriers, button, inBrowser, link } from '../../../inspector/test/page/in-browser.ts'
+import { writeOverboard } from './overboard.ts'
 import { openWorld } from './world.ts'
-
-const OVERBOARD = `export default {
-  tools: { overboard: { execute: () => new Promise(() => setTimeout(() => { throw new Error('overboard') })) } },
-}`
-const MANIFEST = {
-  kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'overboard', version: '1.0.0',
-  main: './index.js', tools: [{
-    name: 'overboard', description: 'Throws outside its call.', inputSchema: { type: 'object' }, gated: false,
-    mode: 'read',
-  }],
-}
 
 describe('the page of a real host', needs('Chromium'), () => {
   const { tab } = inBrowser()
@@ -47,10 +35,7 @@ describe('the page of a real host', needs('Chromium'), () => {
 
   it('shows a crash, and every view of the host', async () => {
     await using world = await openWorld({ host: { trust: 'once' } })
-    const folder = join(world.folder, '.bulkhead', 'tools', 'overboard')
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(join(folder, 'index.js'), OVERBOARD)
-    writeFileSync(join(folder, 'bulkhead.json'), JSON.stringify(MANIFEST))
+    writeOverboard(world.folder)
     await world.host.reload()
     const { page, errors } = await tab()
     await page.goto(world.inspector.link(world.url))

@@ -1,8 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { listen } from '@bulkhead/inspector'
 import type { HealthView, InstallPreview, PolicyView, ToolsView, TriedCall } from '@bulkhead/inspector/protocol'
 import { expect, it } from 'vitest'
+import { createInspector } from '../../src/index.ts'
 import { packGreeter } from '../greeter.ts'
+import { signIn } from './client.ts'
+import { writeOverboard } from './overboard.ts'
 import { openWorld } from './world.ts'
 
 it('shows every tool with what it adds, and switches it off for one session and its sub-agents', async () => {
@@ -45,14 +50,44 @@ it('shows rules with hits and what keeps them from deciding, and tries a call', 
   expect(await tried('nothing')).toMatchObject({ decision: 'deny', code: 'ToolNotRegistered' })
 })
 
-it('shows the health of the host', async () => {
-  await using world = await openWorld({ stored: true })
+it('shows the health of the host and of each compartment: memory, processor time, restarts and walls', async () => {
+  await using world = await openWorld({ stored: true, host: { trust: 'once' } })
+  writeOverboard(world.folder)
+  await world.host.reload()
+  const session = await world.host.openSession()
+  const call = (name: string) => session.call({ id: crypto.randomUUID(), name, arguments: {} })
+  expect(await call('overboard')).toMatchObject({ error: { code: 'CompartmentCrashed' } })
+  await expect.poll(async () => (await call('afloat')).type, { timeout: 10_000 }).toBe('output')
   const client = await world.client()
-  const health = await client.get<HealthView>('health')
-  expect(health.hosts).toEqual([expect.objectContaining({ here: true, state: 'live', pid: process.pid })])
-  expect(health.hosts[0]!.memoryBytes).toBeGreaterThan(1_000_000)
-  expect(health.audit).toMatchObject({ status: 'on' })
-  expect(health.series.calls).toHaveLength(120)
+  const { hosts: [host, ...others], series, processes } = await client.get<HealthView>('health')
+  expect([host, others.length]).toMatchObject([{ here: true, state: 'live', pid: process.pid }, 0])
+  expect(host!.restarts).toBeGreaterThan(0)
+  expect(host!.memoryBytes).toBeGreaterThan(1_000_000)
+  expect(series.calls).toHaveLength(120)
+  const one = processes.find(({ extension }) => extension === 'overboard')!
+  expect(one).toMatchObject({ placement: 'process', state: 'active', restarts: host!.restarts, pid: expect.any(Number) })
+  expect([one.pid !== process.pid, one.memoryBytes! > 10_000_000]).toEqual([true, true])
+  const { hosts: [again] } = await client.get<HealthView>('health')
+  expect(again!.cpuShare === undefined || again!.cpuShare >= 0).toBe(true)
+})
+
+it('checks the chain of the audit, and says where it is broken', async () => {
+  await using world = await openWorld({ stored: true })
+  const session = await world.host.openSession()
+  await session.call({ id: 'c', name: 'greet', arguments: {} })
+  await world.host.flush()
+  const { audit } = await (await world.client()).get<HealthView>('health')
+  expect(audit).toMatchObject({ status: 'checked', chains: [{ first: 1, checked: { at: expect.any(Number) } }] })
+  expect(audit.chains[0]!.checked!.last).toBeGreaterThan(1)
+  using database = new DatabaseSync(join(world.folder, 'host.db'))
+  database.exec('UPDATE audit SET record = replace(record, \'greet\', \'great\')')
+  // Another inspector, which has checked nothing yet.
+  const inspector = await createInspector(world.host)
+  const listening = await listen((request) => inspector.fetch(request), { port: 0 })
+  const { audit: changed } = await (await signIn(inspector.link(listening.url))).get<HealthView>('health')
+  expect(changed).toMatchObject({ status: 'broken', chains: [{ broken: { position: expect.any(Number) } }] })
+  inspector.close()
+  await listening.close()
 })
 
 it('previews what a package would add, and installs nothing', async () => {

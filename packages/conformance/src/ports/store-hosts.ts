@@ -107,7 +107,8 @@ export const HOSTS = storeGroup([
       pair.mine.show('session', 's1', { since: 1 })
       pair.mine.show('session', 's2', { since: 2 })
       pair.mine.show('question', 's1', { since: 3 })
-      pair.mine.describe({ workspace: '/b', rules: 'q' })
+      const use = { at: 1, memoryBytes: 2, cpuShare: 0.5, restarts: 0, walls: ['w'] }
+      pair.mine.describe({ workspace: '/b', rules: 'q', use })
       pair.mine.hide('session', 's2')
       await pair.mine.settled()
       const found = (await pair.there.hosts()).find(({ id }) => id === 'a')
@@ -115,8 +116,8 @@ export const HOSTS = storeGroup([
       await pair.mine.settled()
       const [later] = await pair.there.hosts()
       return unlessSame(
-        found && [found.workspace, found.rules, found.machine, found.state, found.sessions, found.questions],
-        ['/b', 'q', 'verification', 'live', [{ id: 's1', row: { since: 1 } }], [{ id: 's1', row: { since: 3 } }]],
+        found && [found.workspace, found.rules, found.use, found.machine, found.state, found.sessions, found.questions],
+        ['/b', 'q', use, 'verification', 'live', [{ id: 's1', row: { since: 1 } }], [{ id: 's1', row: { since: 3 } }]],
       ) ?? unlessSame(later?.sessions, [], 'what is hidden')
     },
   },

@@ -12,6 +12,7 @@ import type { CallSteps, CompartmentServices } from './compartment-services.ts'
 import type { RemoteCode, RunsOn, WorkersFor } from './remote-code.ts'
 import type { KeyUse } from './server-jail.ts'
 import type { UseRules } from './use-rules.ts'
+import type { MissingWall, Wall } from './walls.ts'
 
 export type { CodeOrigins, WrittenPlace } from './code-origins.ts'
 
@@ -127,6 +128,15 @@ export type CompartmentEnd =
   | { readonly kind: 'closed' }
   | { readonly kind: 'failed'; readonly error: BulkheadError }
 
+/** What one process or thread of a compartment uses now. */
+export interface CompartmentUse {
+  /** Of its process. Absent: it is a thread of this one. */
+  readonly pid?: number
+  readonly memoryBytes: number
+  /** Processor time since it started. */
+  readonly cpuMs: number
+}
+
 /** The running code of one extension. Every request settles exactly once, also if the compartment ends. */
 export interface CompartmentSession {
   readonly id: string
@@ -154,6 +164,8 @@ export interface CompartmentSession {
    */
   migrateState(stored: StoredState, signal: AbortSignal): Promise<Json>
   readonly inFlight: number
+  /** What it uses now: one entry for each process or thread, none while it has none. Never rejects. Absent: unknown. */
+  use?(): Promise<readonly CompartmentUse[]>
   /**
    * Set while a cancelled call still runs; settles when the call or its compartment has ended. A call that is sent
    * earlier could be killed together with it.
@@ -163,29 +175,6 @@ export interface CompartmentSession {
   readonly ended: Promise<CompartmentEnd>
   /** Idempotent. Resolves when no process, thread, port or timer of the compartment is left. */
   close(reason?: BulkheadError): Promise<void>
-}
-
-/** An isolation feature of the operating system that does not work on this machine. */
-export interface MissingWall {
-  readonly message: string
-  readonly cure: string
-}
-
-/** An isolation feature, and whether it works on this machine. */
-export interface Wall {
-  /** The program or mechanism, such as bwrap. */
-  readonly name: string
-  /** The code that it is around: extensions in a process, commands of tools, or local servers. */
-  readonly around: 'process' | 'commands' | 'servers'
-  readonly stands: boolean
-  /** Why it does not stand. */
-  readonly reason?: string
-  /** What that code can do without it. */
-  readonly cost: string
-  /** How to get it. */
-  readonly cure: string
-  /** Whether such code is refused without it. */
-  readonly isRequired: boolean
 }
 
 export interface Sandbox {

@@ -8,6 +8,21 @@ export interface HostDescription {
   readonly workspace: string
   /** Digest of the rules that it follows. Hosts of one folder that differ decide differently. */
   readonly rules: string
+  /** Absent at first, and from versions that do not say it. */
+  readonly use?: HostUse
+}
+
+/** What a host used lately, as it says itself. */
+export interface HostUse {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly memoryBytes: number
+  /** Of its processor time, 1 for each core. */
+  readonly cpuShare: number
+  /** How often compartments started again after they had failed. */
+  readonly restarts: number
+  /** The names of the walls that stand on its machine. Absent: none was needed yet. */
+  readonly walls?: readonly string[]
 }
 
 export interface HostInfo extends HostDescription {

@@ -17,6 +17,8 @@ export interface SeatSources {
   readonly onFreeze: (freeze: Freeze) => void
   readonly onRevision: () => void
   readonly onGone: () => void
+  /** The host gives up its place, for good. */
+  readonly onLeave: () => void
 }
 
 /** How long after a failure the host tries again to join. */
@@ -112,6 +114,7 @@ export class HostSeat implements Claimant {
 
   async leave(): Promise<void> {
     this.#hasLeft = true
+    this.#sources.onLeave()
     const seat = this.#seat ?? await this.#joining?.catch(() => undefined)
     await seat?.leave()
   }

@@ -3,7 +3,7 @@ import {
   type HostDescription, type HostInfo, type JoinedHost, type ListedCall, type OpenCall, type Seat, type SeatListener,
   type ShownKind, type Started, type Store, type Work,
 } from '@bulkhead/contract'
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { asJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { callOver } from '../model/begun-effects.ts'
 import type { Owner } from './owner.ts'
 
@@ -217,8 +217,6 @@ class SoleSeat implements Seat {
     await write
   }
 }
-
-const asJson = (record: object): JsonObject => record as JsonObject
 /** Calls have numeric keys, so this cannot clash. */
 const claimOf = (owner: string): string => `${owner}/claim`
 

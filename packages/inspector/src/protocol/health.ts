@@ -31,8 +31,13 @@ export interface HostHealth {
   /** Hosts of one folder with different rules decide differently. */
   readonly rules: string
   readonly rulesDiffer: boolean
+  /** Of its process. Other hosts say it every ten seconds, if they share a store that outlives them. */
   readonly memoryBytes?: number
   readonly cpuShare?: number
+  /** How often compartments of it started again after they had failed. */
+  readonly restarts?: number
+  /** The walls that stand on its machine, once one was needed. */
+  readonly walls?: readonly string[]
   /** For how long its thread was too busy to serve calls, at most. */
   readonly lagMs?: number
 }
@@ -45,10 +50,13 @@ export interface ProcessHealth {
   readonly placement: 'inline' | 'thread' | 'process'
   readonly state: string
   readonly calls: number
+  /** How often it started again after it had failed. */
   readonly restarts: number
+  /** Absent if it has no process, or several. */
   readonly pid?: number
+  /** Of its processes and threads. A compartment in the thread of the host is counted with the host. */
   readonly memoryBytes?: number
-  /** 0 to 1 for each core, since the last view. */
+  /** 0 to 1 for each core, since the view before. */
   readonly cpuShare?: number
   readonly walls: readonly string[]
   readonly fault?: string
@@ -56,13 +64,13 @@ export interface ProcessHealth {
 
 export interface ServerHealth {
   readonly name: string
-  readonly kind: 'mcp' | 'openapi'
   readonly address: string
   /** unknown, known, connecting, connected or unavailable. */
   readonly state: string
   readonly pid?: number
   readonly memoryBytes?: number
   readonly cpuShare?: number
+  /** How often it connected again after the connection was lost. */
   readonly restarts: number
   readonly walls: readonly string[]
   readonly fault?: string
@@ -81,7 +89,10 @@ export interface WallItem {
 }
 
 export interface AuditHealth {
-  /** off: nothing is recorded. lost: records were lost. checked and broken: the chain was verified. */
+  /**
+   * off: nothing is recorded. lost: records were lost. broken: a record was changed, removed or moved. checked: each chain
+   * was verified up to a record. on: that is not done yet. While health is read, a part is verified each second.
+   */
   readonly status: 'on' | 'off' | 'lost' | 'checked' | 'broken'
   readonly words: string
   readonly chains: readonly AuditChainItem[]
@@ -92,6 +103,10 @@ export interface AuditChainItem {
   readonly first: number
   readonly last: number
   readonly link: string
+  /** The last record that was verified, and when. */
+  readonly checked?: { readonly last: number; readonly at: number }
+  /** The first record that does not continue the chain. */
+  readonly broken?: { readonly position: number; readonly reason: string; readonly at: number }
 }
 
 /** Points of equal length, oldest first. The last one is not over. */

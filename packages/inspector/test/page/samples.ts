@@ -112,7 +112,7 @@ export const HEALTH = (): HealthView => ({
     memoryBytes: 42_000_000, cpuShare: 0, walls: ['bubblewrap', 'limits'],
   }],
   servers: [{
-    name: 'github', kind: 'mcp', address: 'npx github', state: 'connected', restarts: 0, walls: ['jail'], frames: true,
+    name: 'github', address: 'npx github', state: 'connected', restarts: 0, walls: ['jail'], frames: true,
   }],
   walls: [{ name: 'bubblewrap', around: 'process', stands: true, cost: '', cure: '' }], wallLine: 'All walls stand.',
   audit: {

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { namesIn } from '@bulkhead/kit/folders'
+import { processTree } from '@bulkhead/kit/process-tree'
 import { keptKb, mappedOf, residentOf, sumOf, totalKb } from './memory.ts'
 
 export interface TreeLimits {
@@ -44,37 +43,11 @@ export function watchTree(
 export async function excessOf(
   root: number, { tasks, memoryMb }: TreeLimits, folders: readonly string[],
 ): Promise<string | undefined> {
-  const pids = treeOf(root, tasks)
+  const pids = processTree(root, tasks)
   if (pids === undefined) return `more than ${tasks} processes and threads`
   const kept = keptKb(pids, folders)
   const exceeds = (own: Parameters<typeof totalKb>[0]) => totalKb(own, kept) > memoryMb * KB
   // What several processes share is counted for each of them, so this may be too much. The exact number takes longer.
   const isLikely = exceeds(sumOf(pids.map(residentOf)))
   return isLikely && exceeds(sumOf(await mappedOf(pids))) ? `more than ${memoryMb} MB of memory` : undefined
-}
-
-/** The processes, the first one first. Stops at the limit, so that a fork bomb costs no more: then it is undefined. */
-function treeOf(root: number, tasks: number): readonly string[] | undefined {
-  const found: string[] = []
-  const open = [String(root)]
-  let threads = 0
-  for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
-    found.push(pid)
-    const own = namesIn(`/proc/${pid}/task`)
-    threads += own.length
-    if (threads > tasks) return undefined
-    for (const thread of own) {
-      const children = childrenOf(`/proc/${pid}/task/${thread}/children`).split(' ')
-      open.push(...children.filter((child) => child.trim() !== ''))
-    }
-  }
-  return found
-}
-
-function childrenOf(file: string): string {
-  try {
-    return readFileSync(file, 'latin1')
-  } catch {
-    return ''
-  }
 }

@@ -1,5 +1,5 @@
 import type { ResourceLimits } from 'node:worker_threads'
-import type { CompartmentLimits } from '@bulkhead/contract'
+import type { CompartmentLimits, CompartmentUse } from '@bulkhead/contract'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import type { CompartmentTerms, EndReport, Transport } from '../wire/protocol.ts'
 
@@ -16,6 +16,8 @@ export interface Hull {
   readonly ready: Promise<boolean>
   /** Settles once, never rejects, when no process and no thread of it is left. */
   readonly exited: Promise<HullExit>
+  /** Never rejects; undefined if it has ended, or the system does not tell. Absent: unknown. */
+  use?(): Promise<CompartmentUse | undefined>
   /** Idempotent. */
   kill(): void
 }

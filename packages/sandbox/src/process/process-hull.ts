@@ -2,9 +2,10 @@ import type { ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { isAbsolute } from 'node:path'
 import type { Readable } from 'node:stream'
-import type { CompartmentLimits } from '@bulkhead/contract'
+import type { CompartmentLimits, CompartmentUse } from '@bulkhead/contract'
 import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
 import { inheritableDescriptors, isInheritable, resourceShortage } from '@bulkhead/broker'
+import { treeUse } from '@bulkhead/kit/process-tree'
 import type { OsLayers } from '../os/os-layer.ts'
 import { continueHull, killHull, processEnd, spawnHull } from '../os/spawn-hull.ts'
 import type { CompiledScript, EndReport, HullAssignment, HullHandover, HullReport, HullStart } from '../wire/protocol.ts'
@@ -146,6 +147,7 @@ class ProcessHull implements EmptyHull {
       transport,
       ready: this.ready,
       exited: this.exited,
+      use: () => this.#use(),
       kill: () => this.kill(),
     }
   }
@@ -155,6 +157,12 @@ class ProcessHull implements EmptyHull {
     // Keeps the host alive until the end.
     for (const held of this.#held) held.ref()
     killHull(this.#child)
+  }
+
+  async #use(): Promise<CompartmentUse | undefined> {
+    const { pid, exitCode } = this.#child
+    const use = pid === undefined || exitCode !== null ? undefined : await treeUse(pid)
+    return use && { pid: pid!, ...use }
   }
 
   #exit({ report, ended, output }: ExitReport): HullExit {

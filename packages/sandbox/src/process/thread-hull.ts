@@ -1,5 +1,5 @@
 import { MessageChannel, Worker } from 'node:worker_threads'
-import type { CompartmentLimits } from '@bulkhead/contract'
+import type { CompartmentLimits, CompartmentUse } from '@bulkhead/contract'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { errorReport } from '../wire/errors.ts'
 import { portTransport } from '../wire/transport.ts'
@@ -52,7 +52,21 @@ class ThreadHull implements EmptyHull {
     this.#worker.ref()
     this.#worker.postMessage({ port: theirs, terms: termsOf(limits) } satisfies CompartmentTask, [theirs])
     void this.exited.then(() => ours.close())
-    return { transport: portTransport(ours), ready: this.ready, exited: this.exited, kill: () => this.kill() }
+    return {
+      transport: portTransport(ours), ready: this.ready, exited: this.exited, use: () => this.#use(),
+      kill: () => this.kill(),
+    }
+  }
+
+  /** Its thread answers for its heap, and may be busy. */
+  async #use(): Promise<CompartmentUse | undefined> {
+    try {
+      const answers = Promise.all([this.#worker.getHeapStatistics(), this.#worker.cpuUsage()])
+      const [{ total_heap_size: heap, external_memory: external }, { user, system }] = await Promise.race([answers, tooBusy()])
+      return { memoryBytes: heap + external, cpuMs: (user + system) / 1_000 }
+    } catch {
+      return undefined
+    }
   }
 
   kill(): void {
@@ -62,3 +76,9 @@ class ThreadHull implements EmptyHull {
     void this.#worker.terminate()
   }
 }
+
+const ANSWER_MS = 500
+
+const tooBusy = (): Promise<never> => new Promise((_resolve, reject) => {
+  setTimeout(() => reject(new Error('The thread is busy.')), ANSWER_MS).unref()
+})

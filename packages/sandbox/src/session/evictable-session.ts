@@ -1,6 +1,6 @@
 import {
   BulkheadError, LONGEST_TIMER_MS, type CompartmentEnd, type CompartmentRequest, type CompartmentSession,
-  type LifecyclePhase, type Placement, type StoredState, type ToolInvocation,
+  type CompartmentUse, type LifecyclePhase, type Placement, type StoredState, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { messageOf } from '@bulkhead/kit/error-message'
@@ -62,6 +62,10 @@ export class EvictableSession implements CompartmentSession {
 
   get quiet(): Promise<void> | undefined {
     return this.#session?.quiet
+  }
+
+  async use(): Promise<readonly CompartmentUse[]> {
+    return await this.#session?.use?.() ?? []
   }
 
   get state(): ResidencyState {

@@ -1,4 +1,4 @@
-import type { CompartmentLimits, CompartmentRequest, ExtensionModule } from '@bulkhead/contract'
+import type { CompartmentLimits, CompartmentRequest, CompartmentUse, ExtensionModule } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError, COMPARTMENT_LIMITS, MANIFEST_LIMITS } from '@bulkhead/contract'
 import { JSON_LIMITS } from '@bulkhead/kit/json'
@@ -31,6 +31,8 @@ export interface Peer {
   readonly gone: Promise<void>
   /** Settles once, never rejects: true when it can load code, false when it ended before. */
   readonly ready: Promise<boolean>
+  /** Of its own process or thread. Absent: it has none. */
+  use?(): Promise<CompartmentUse | undefined>
   /** Idempotent. */
   kill(): void
 }
@@ -85,6 +87,7 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
     ready: hull.ready,
     ended: ended.promise,
     gone,
+    ...(hull.use && { use: () => hull.use!() }),
     kill() {
       ended.resolve(undefined)
       // Without it Comlink's registry of proxies would keep this peer for ever.

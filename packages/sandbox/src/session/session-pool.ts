@@ -1,6 +1,6 @@
 import {
-  BulkheadError, type CompartmentEnd, type CompartmentRequest, type CompartmentSession, type LifecyclePhase,
-  type Placement, type StoredState, type ToolInvocation,
+  BulkheadError, type CompartmentEnd, type CompartmentRequest, type CompartmentSession, type CompartmentUse,
+  type LifecyclePhase, type Placement, type StoredState, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { closedEarly, compartmentGone, isCompartmentGone } from './errors.ts'
@@ -75,6 +75,11 @@ export class SessionPool implements CompartmentSession {
 
   get inFlight(): number {
     return this.#members.reduce((sum, { session }) => sum + (session?.inFlight ?? 0), 0)
+  }
+
+  async use(): Promise<readonly CompartmentUse[]> {
+    const uses = await Promise.all(this.#members.map(({ session }) => session?.use?.() ?? []))
+    return uses.flat()
   }
 
   /** Set while every member has a cancelled call: until then the others are called. */

@@ -1,6 +1,6 @@
 import type {
-  CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, LifecyclePhase, Placement, StoredState,
-  ToolInvocation,
+  CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, CompartmentUse, LifecyclePhase, Placement,
+  StoredState, ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
@@ -92,6 +92,10 @@ export class Session implements CompartmentSession {
 
   get inFlight(): number {
     return this.#inFlight
+  }
+
+  async use(): Promise<readonly CompartmentUse[]> {
+    return [await this.#peer.use?.()].filter((one) => one !== undefined)
   }
 
   async lifecycle(phase: LifecyclePhase): Promise<void> {

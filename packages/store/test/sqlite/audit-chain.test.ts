@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { hash } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
-import { verifyAudit } from '../../src/index.ts'
+import { AuditCheck, verifyAudit } from '../../src/index.ts'
 import { StoreFolder } from './store-folder.ts'
 
 let folders = new AsyncDisposableStack()
@@ -49,6 +49,9 @@ describe('the audit chain', () => {
   ])('shows %s', async (_, sql, position) => {
     const { store } = await tampered(sql)
     expect(await verifyAudit(store)).toMatchObject({ ok: false, position, reason: expect.any(String) })
+    const check = new AuditCheck(store)
+    await check.step(1)
+    expect(check.progress).toMatchObject({ broken: { position, reason: expect.any(String) } })
   })
 
   it('is valid when nothing was changed, and continues', async () => {

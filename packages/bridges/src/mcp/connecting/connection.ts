@@ -1,13 +1,13 @@
-import { BulkheadError, type Interact, type Log } from '@bulkhead/contract'
+import { BulkheadError, type Log } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { Backoff, LimitReached } from '../../connected/backoff.ts'
-import type { Surroundings } from '../../connected/local-server.ts'
 import { redactorOf, ServerLog } from '../../connected/server-log.ts'
 import { callFault, callResultOf, isConnectionFault } from './server-messages.ts'
 import { FrameTap } from './frame-tap.ts'
+import type { CallContext, ConnectionOptions } from './connection-options.ts'
 import { ConnectionFaults } from './connection-faults.ts'
 import { catalogDigest, readCatalog, type Catalog, type CatalogTool } from './catalog/catalog.ts'
 import { listOf } from './catalog/server-content.ts'
@@ -18,7 +18,7 @@ import { CredentialFile } from './sign-in/credentials.ts'
 import { CONNECTION, type ConnectionSignal, type ServerState } from './connection-state.ts'
 import { grantHint, withGrantHint, withHint } from './missing-grants.ts'
 import { secretsOf, targetOf, type ServerEntry } from './server-entry.ts'
-import { type McpEmbedder, rootsOf, Sampling } from './server-requests.ts'
+import { rootsOf, Sampling } from './server-requests.ts'
 
 /** A state with what belongs to it. */
 type Status =
@@ -26,31 +26,6 @@ type Status =
   | { readonly state: 'connecting'; readonly opening: Promise<LiveClient> }
   | { readonly state: 'connected'; readonly live: LiveClient }
   | { readonly state: 'unavailable'; readonly fault: BulkheadError; readonly wasConnected: boolean }
-
-export interface ConnectionOptions {
-  readonly surroundings: Surroundings
-  /** Our name and version for the server. */
-  readonly self: { readonly name: string; readonly version: string }
-  readonly embedder: McpEmbedder
-  /** The folder for tokens. Default: they are kept in memory. */
-  readonly credentials: string | undefined
-  /** The cached list of tools. */
-  readonly cached: Catalog | undefined
-  /** Called when a list of the server has changed. `hasNewTools`: the tools have. Must not throw. */
-  onCatalog(catalog: Catalog, hasNewTools: boolean): void
-  /** Called when the server could not be started or reached. Must not throw. */
-  onStartFault(fault: BulkheadError): void
-  /** Monotonic clock in milliseconds. */
-  readonly now?: () => number
-  /** Timeout for connecting and listing the tools. */
-  readonly connectMs?: number
-}
-
-export interface CallContext {
-  readonly signal: AbortSignal
-  readonly interact?: Interact
-  progress(text: string): void
-}
 
 const CONNECT_MS = 60_000
 
@@ -76,6 +51,7 @@ export class Connection {
   /** No longer used, but open while calls run: the failure of one call does not affect the others. */
   readonly #retired = new Set<LiveClient>()
   #refreshing: Promise<void> = Promise.resolve()
+  #connections = 0
   /** Whether a refresh of the list is scheduled that has not started yet. */
   #isStale = false
 
@@ -111,6 +87,16 @@ export class Connection {
   /** Why the last attempt to start or reach it failed. */
   get startFault(): BulkheadError | undefined {
     return this.#status.state === 'unavailable' && !this.#status.wasConnected ? this.#status.fault : undefined
+  }
+
+  /** Of a local server that is connected. */
+  get pid(): number | undefined {
+    return this.#live?.pid
+  }
+
+  /** How often it connected again after the connection was lost. */
+  get restarts(): number {
+    return Math.max(0, this.#connections - 1)
   }
 
   /** Sends the standard error of the server to a log, including earlier lines. */
@@ -245,6 +231,7 @@ export class Connection {
 
   #began(live: LiveClient, catalog: Catalog): void {
     this.#move('opened', { state: 'connected', live })
+    this.#connections++
     void live.ended.then((why) => this.#lost(live, why))
     this.#take(catalog)
   }

@@ -8,7 +8,8 @@ import { beyondCeilings } from '../../connected/local-server.ts'
 import { CatalogFiles } from './catalog/catalog.ts'
 import type { ServerContent } from './catalog/server-content.ts'
 import { type ToolExecutor, givenTo, powersOf, serverExtension } from './catalog/server-extension.ts'
-import { type CallContext, Connection, type ConnectionOptions } from './connection.ts'
+import { Connection } from './connection.ts'
+import type { CallContext, ConnectionOptions } from './connection-options.ts'
 import type { ServerFrame } from './frame-tap.ts'
 import type { ServerState } from './connection-state.ts'
 import { missingGrants } from './missing-grants.ts'
@@ -49,6 +50,10 @@ export interface McpServerStatus {
   /** Set for a local server without a jail. It has all rights of the user. */
   readonly unconfined?: true | 'network'
   readonly state: ServerState | 'disabled'
+  /** Of a local server that is connected. */
+  readonly pid?: number
+  /** How often it connected again after the connection was lost. */
+  readonly restarts: number
   /** Number of its tools, if known. */
   readonly tools: number | undefined
   /** Why the server is unavailable. */
@@ -209,7 +214,8 @@ function statusOf(
   const { type } = config
   return {
     name, type, layer, address, ...unconfinedOf(config),
-    state: connection?.state ?? 'disabled', tools: connection?.catalog?.tools.length,
+    state: connection?.state ?? 'disabled', restarts: connection?.restarts ?? 0,
+    ...(connection?.pid !== undefined && { pid: connection.pid }), tools: connection?.catalog?.tools.length,
     ...(fault && { error: fault }),
   }
 }

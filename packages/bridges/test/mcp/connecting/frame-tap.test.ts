@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { ServerFrame } from '../../../src/mcp/index.ts'
 import { FrameTap } from '../../../src/mcp/connecting/frame-tap.ts'
-import { Setup, call, connectedTo, resolved } from './setup.ts'
+import { Setup, call, connectedTo, now, resolved } from './setup.ts'
 
 let setup: Setup
 beforeEach(() => { setup = new Setup() })
@@ -19,6 +19,22 @@ it('shows the messages of a server in both directions, while someone watches', a
   expect(frames.map(({ direction }) => direction)).toEqual(['out', 'in'])
   expect(JSON.parse(frames[0]!.text)).toMatchObject({ method: 'tools/call', params: { arguments: { text: 'ahoy' } } })
   expect(frames[1]!.text).toMatch('ahoy')
+})
+
+it.each([['older', []], ['newer', ['modern']]])('shows the whole handshake of the %s protocol, once', async (_, more) => {
+  const servers = setup.open()
+  const frames: ServerFrame[] = []
+  const { command } = setup.sdk() as { command: readonly string[] }
+  servers.offer(resolved({ ship: setup.sdk({ command: [...command, ...more] }) }))
+  servers.watchFrames('ship', (frame) => void frames.push(frame))
+  await servers.connect(now())
+  const answers = frames.map(({ direction, text }): Record<string, unknown> => ({ direction, ...JSON.parse(text) }))
+  // A subscription is answered by notifications.
+  const asked = answers.filter(({ direction, id, method }) =>
+    direction === 'out' && method && id !== undefined && method !== 'subscriptions/listen')
+  const answered = answers.filter(({ direction, result, error }) => direction === 'in' && (result ?? error))
+  expect(asked.length).toBeGreaterThan(1)
+  expect(answered.map(({ id }) => id)).toEqual(asked.map(({ id }) => id))
 })
 
 it('cuts long messages, and removes secrets', () => {

@@ -130,9 +130,13 @@ it('fails the calls of a crashed server, waits, and restarts it for the next cal
     ),
     data: { retryAfterMs: 1_000 },
   })
+  expect(servers.status).toMatchObject([{ restarts: 0 }])
+  expect(servers.status[0]!.pid).toBeUndefined()
   time = 1_000
   expect(await call(extension, 'ship_echo', { text: 'again' })).toMatchObject({ content: [{ text: 'again' }] })
-  expect(setup.notes.filter((line) => line.startsWith('started'))).toHaveLength(2)
+  const started = setup.notes.flatMap((line) => /^started (\d+)$/.exec(line)?.[1] ?? []).map(Number)
+  expect(started).toHaveLength(2)
+  expect(servers.status).toMatchObject([{ restarts: 1, pid: started[1] }])
 })
 
 it('waits longer after each failure, up to a minute', async () => {

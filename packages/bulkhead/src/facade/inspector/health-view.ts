@@ -1,36 +1,41 @@
 import { cpuUsage, memoryUsage, pid } from 'node:process'
 import type { AuditChainReader } from '@bulkhead/contract/audit'
-import type { BulkheadEvent, JoinedHost } from '@bulkhead/contract'
+import type { CompartmentUse, HostUse, JoinedHost } from '@bulkhead/contract'
 import type { Inspected } from '@bulkhead/inspector'
-import type { AuditHealth, HealthView, HostHealth, ProcessHealth, ServerHealth } from '@bulkhead/inspector/protocol'
+import type { HealthView, HostHealth, ProcessHealth, ServerHealth } from '@bulkhead/inspector/protocol'
+import { treeUse } from '@bulkhead/kit/process-tree'
 import { visibleText } from '@bulkhead/kit/text'
 import type { WallReport } from '@bulkhead/host'
 import type { Host } from '../create-host.ts'
 import type { Inspectable } from '../inspectable.ts'
+import { AuditHealths } from './audit-health.ts'
+import { CpuShares } from './cpu-shares.ts'
 
 /** What runs, and how well. */
 export class HealthViews {
   readonly #host: Host
   readonly #inside: Inspectable
-  readonly #chains: () => Promise<readonly AuditChainReader[]>
-  /** Ends of compartments by themselves, by extension. */
-  readonly #ends = new Map<string, number>()
-  #lost: string | undefined
-  #cpu = { at: performance.now(), used: cpuUsage() }
+  readonly #audit: AuditHealths
+  readonly #shares = new CpuShares()
   #walls: Promise<WallReport> | undefined
 
   constructor(host: Host, inside: Inspectable, chains: () => Promise<readonly AuditChainReader[]>) {
     this.#host = host
     this.#inside = inside
-    this.#chains = chains
-    host.on((event) => this.#note(event), ['CompartmentEnded', 'SuppressedError'])
+    const isOff = (): boolean => inside.core.inside.loaded().config.merged.audit?.enabled === false
+    this.#audit = new AuditHealths(chains, isOff)
+    host.on((event) => {
+      if (event.type === 'SuppressedError' && event.source === 'audit') this.#audit.lost(event.message)
+    }, ['SuppressedError'])
   }
 
   async view(): ReturnType<Inspected['health']> {
-    const [hosts, audit, walls] = await Promise.all([this.#hosts(), this.#audit(), this.#wallReport()])
+    const [audit, walls] = await Promise.all([this.#audit.view(), this.#wallReport()])
+    const [hosts, processes, servers] = await Promise.all([this.#hosts(), this.#processes(walls), this.#servers(walls)])
+    this.#shares.swap()
     const frozen = await this.#inside.store.work?.frozen().catch(() => undefined)
     return {
-      hosts, processes: this.#processes(walls), servers: this.#servers(walls), audit,
+      hosts, processes, servers, audit,
       walls: walls?.walls.map(({ name, around, stands, reason, cost, cure }) => ({
         name, around, stands, ...(reason !== undefined && { reason: shown(reason) }), cost: shown(cost), cure: shown(cure),
       })) ?? [],
@@ -42,13 +47,6 @@ export class HealthViews {
       }),
       problems: this.#host.diagnostics.map(({ message, cure }) => shown(`${message} ${cure ?? ''}`.trim())),
     }
-  }
-
-  #note(event: BulkheadEvent): void {
-    if (event.type === 'CompartmentEnded' && event.errorCode !== null) {
-      this.#ends.set(event.extensionId, (this.#ends.get(event.extensionId) ?? 0) + 1)
-    }
-    if (event.type === 'SuppressedError' && event.source === 'audit') this.#lost = event.message
   }
 
   async #hosts(): Promise<readonly HostHealth[]> {
@@ -63,39 +61,58 @@ export class HealthViews {
       return {
         id, machine: shown(machine), pid: process, version: shown(version), workspace: shown(workspace), state, since, silentMs,
         sessions: sessions.length, questions: questions.length, calls: calls.length, here, rules, rulesDiffer: differing(one),
-        ...(here && own),
+        ...(here ? own : saidUse(one.use)),
       }
     })
   }
 
-  /** Since the last view. */
-  #ownUse(): Pick<HostHealth, 'memoryBytes' | 'cpuShare' | 'lagMs'> {
-    const [before, at] = [this.#cpu, performance.now()]
-    const used = cpuUsage()
-    this.#cpu = { at, used }
-    const spentMs = (used.user + used.system - before.used.user - before.used.system) / 1_000
+  #ownUse(): Partial<HostHealth> {
+    const { user, system } = cpuUsage()
     return {
-      memoryBytes: memoryUsage.rss(), cpuShare: Math.max(0, spentMs / Math.max(1, at - before.at)),
-      lagMs: this.#host.loopLag().max,
+      memoryBytes: memoryUsage.rss(), ...this.#share('this host', (user + system) / 1_000),
+      restarts: this.#host.extensions().reduce((sum, { restarts }) => sum + restarts, 0), lagMs: this.#host.loopLag().max,
     }
   }
 
-  #processes(walls: WallReport | undefined): readonly ProcessHealth[] {
+  async #processes(walls: WallReport | undefined): Promise<readonly ProcessHealth[]> {
     const around = standing(walls, 'process')
-    return this.#host.extensions().map(({ id, version, layer, placement, state, calls, fault }) => ({
-      extension: shown(id), version: shown(version), layer, placement, state, calls, restarts: this.#ends.get(id) ?? 0,
-      ...(placement !== 'process' && { pid }), walls: placement === 'process' ? around : [],
-      ...(fault && { fault: shown(fault.message) }),
+    const used = new Map((await this.#inside.core.inside.uses()).map((one) => [keyOf(one), one.uses]))
+    return this.#host.extensions().map((one) => {
+      const { id, version, layer, placement, state, calls, restarts, fault } = one
+      return {
+        extension: shown(id), version: shown(version), layer, placement, state, calls, restarts,
+        ...this.#usedBy(keyOf(one), used.get(keyOf(one)) ?? []), ...(placement !== 'process' && { pid }),
+        walls: placement === 'process' ? around : [], ...(fault && { fault: shown(fault.message) }),
+      }
+    })
+  }
+
+  #usedBy(key: string, uses: readonly CompartmentUse[]): Partial<ProcessHealth> {
+    if (uses.length === 0) return {}
+    const [{ pid: only }] = uses as [CompartmentUse]
+    const cpuMs = uses.reduce((sum, use) => sum + use.cpuMs, 0)
+    return {
+      memoryBytes: uses.reduce((sum, use) => sum + use.memoryBytes, 0), ...this.#share(key, cpuMs),
+      ...(uses.length === 1 && only !== undefined && { pid: only }),
+    }
+  }
+
+  #servers(walls: WallReport | undefined): Promise<readonly ServerHealth[]> {
+    const around = standing(walls, 'servers')
+    return Promise.all(this.#host.mcp.servers().map(async ({ name, type, address, state, unconfined, error, pid: own, restarts }) => {
+      const use = own === undefined ? undefined : await treeUse(own)
+      return {
+        name: shown(name), address: shown(address), state, restarts, ...(own !== undefined && { pid: own }),
+        ...(use && { memoryBytes: use.memoryBytes, ...this.#share(`server ${name} ${own}`, use.cpuMs) }),
+        walls: type === 'local' && unconfined !== true ? around : [], frames: state !== 'disabled',
+        ...(error && { fault: shown(error.message) }),
+      }
     }))
   }
 
-  #servers(walls: WallReport | undefined): readonly ServerHealth[] {
-    const around = standing(walls, 'servers')
-    return this.#host.mcp.servers().map(({ name, type, address, state, unconfined, error }) => ({
-      name: shown(name), kind: 'mcp' as const, address: shown(address), state, restarts: this.#ends.get(name) ?? 0,
-      walls: type === 'local' && unconfined !== true ? around : [], frames: state !== 'disabled',
-      ...(error && { fault: shown(error.message) }),
-    }))
+  #share(key: string, cpuMs: number): { readonly cpuShare?: number } {
+    const cpuShare = this.#shares.of(key, cpuMs)
+    return cpuShare === undefined ? {} : { cpuShare }
   }
 
   /** Tried once: it can take a second. */
@@ -106,20 +123,20 @@ export class HealthViews {
       return undefined
     })
   }
-
-  async #audit(): Promise<AuditHealth> {
-    const { config: { merged: { audit } } } = this.#inside.core.inside.loaded()
-    const chains = await this.#chains().catch(() => [])
-    const spans = await Promise.all(chains.map(async (chain) => ({ name: shown(chain.name), ...await chain.auditSpan() })))
-      .catch(() => [])
-    const listed = spans.map(({ name, first, last, link }) => ({ name, first, last, link }))
-    if (this.#lost !== undefined) return { status: 'lost', words: `Records were lost: ${shown(this.#lost)}`, chains: listed }
-    if (chains.length === 0) return { status: 'off', words: 'Nothing outlives this process: there is no store.', chains: [] }
-    if (audit?.enabled === false) return { status: 'off', words: 'The configuration turns the audit off.', chains: listed }
-    return { status: 'on', words: 'Every decision is recorded. `bulkhead audit verify` checks the chain.', chains: listed }
-  }
 }
 
 const standing = (report: WallReport | undefined, place: HealthView['walls'][number]['around']): readonly string[] =>
   report?.walls.filter(({ around, stands }) => around === place && stands).map(({ name }) => name) ?? []
+const keyOf = ({ id, layer, generation }: { readonly id: string; readonly layer: string; readonly generation: number }): string =>
+  `${layer} ${id} ${generation}`
+
+/** Another version of Bulkhead may have written it. */
+function saidUse(use: HostUse | undefined): Partial<HostHealth> {
+  const { memoryBytes, cpuShare, restarts, walls } = use ?? {} as Partial<HostUse>
+  return {
+    ...(typeof memoryBytes === 'number' && { memoryBytes }), ...(typeof cpuShare === 'number' && { cpuShare }),
+    ...(typeof restarts === 'number' && { restarts }), ...(Array.isArray(walls) && { walls: walls.map((name) => shown(String(name))) }),
+  }
+}
+
 const shown = (text: string): string => visibleText(text)

@@ -1,5 +1,6 @@
 import {
-  BulkheadError, type CompartmentEnd, type CompartmentSession, type CompartmentLimits, type ExtensionDescriptor,
+  BulkheadError, type CompartmentEnd, type CompartmentSession, type CompartmentLimits, type CompartmentUse,
+  type ExtensionDescriptor,
   type LifecycleState, type StoredState,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
@@ -75,6 +76,16 @@ export class Extension {
 
   get restMs(): number {
     return Math.ceil(this.#restarts.restMs(this.#parts.clock.monotonic()))
+  }
+
+  /** How often it started again after its compartment had failed. */
+  get restarts(): number {
+    return this.#restarts.count
+  }
+
+  /** What its compartments use now. Never rejects. */
+  async use(): Promise<readonly CompartmentUse[]> {
+    return await this.#lifecycle.current.compartment?.use?.() ?? []
   }
 
   get arrangement(): Arrangement {
@@ -156,6 +167,7 @@ export class Extension {
         throw new BulkheadError('CompartmentCrashed', `The compartment of "${id}" ended while it was activated.`)
       }
       this.#lifecycle.signal('activated', { compartment })
+      this.#restarts.started()
       return compartment
     } catch (thrown) {
       const error = BulkheadError.from(thrown, 'CompartmentStartFailed')

@@ -190,10 +190,19 @@ const WINDOW_MS = 120_000
  */
 export class Restarts {
   #deaths: number[] = []
+  #isDown = false
+  /** Starts after a death, in all. */
+  count = 0
 
   /** `now` in monotonic milliseconds. */
   died(now: number): void {
     this.#deaths = [...this.#recent(now), now]
+    this.#isDown = true
+  }
+
+  started(): void {
+    if (this.#isDown) this.count++
+    this.#isDown = false
   }
 
   restMs(now: number): number {

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { BulkheadError, type InteractionRequest, type Outcome, type Store, type StoredRecord } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { asJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { sessionFields, type NamedSession } from '../../model/event-fields.ts'
 import type { EventBus } from '../../records/events.ts'
 import type { Claimant } from '../../records/owner.ts'
@@ -246,8 +246,6 @@ function answered(record: PausedRecord, answer: Json | undefined): PausedRecord 
   }
   return { ...record, status: 'answered', asked: [...asked, { question, answer: checked(question, answer) }] }
 }
-
-const asJson = (record: object): JsonObject => record as JsonObject
 
 function checked(question: InteractionRequest, answer: Json | undefined): Json {
   try {

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { BulkheadError, type InteractionRequest, type InteractionResponse, type Store } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import type { Json } from '@bulkhead/kit/json'
+import { asJson, type Json } from '@bulkhead/kit/json'
 import { readResponse, requireApproval } from './interactors.ts'
 import { storeAnswer, waitingCalls } from './paused-calls.ts'
-import { asJson, questionDigest, readStored, type StoredQuestion } from './stored-question.ts'
+import { questionDigest, readStored, type StoredQuestion } from './stored-question.ts'
 
 /** A question of any host on the store. */
 export interface WaitingQuestion extends Omit<StoredQuestion, 'endedAt'> {

@@ -1,8 +1,9 @@
 import { BulkheadError, type Clock, type Store } from '@bulkhead/contract'
+import { asJson } from '@bulkhead/kit/json'
 import type { EventBus } from '../../records/events.ts'
 import type { Claimant } from '../../records/owner.ts'
 import type { DeskQuestion, QuestionDesk } from './question-desk.ts'
-import { asJson, isOld, isShared, questionDigest, readStored, storedQuestion, type StoredQuestion } from './stored-question.ts'
+import { isOld, isShared, questionDigest, readStored, storedQuestion, type StoredQuestion } from './stored-question.ts'
 
 export interface SharedQuestionSources {
   readonly desk: QuestionDesk

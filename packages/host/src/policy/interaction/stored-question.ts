@@ -75,8 +75,6 @@ export function readStored(value: Json | undefined): StoredQuestion | undefined 
   return isRecord ? value as unknown as StoredQuestion : undefined
 }
 
-export const asJson = (question: StoredQuestion): Json => question as unknown as Json
-
 const KEPT_MS = 24 * 60 * 60 * 1000
 
 /** It ended a day ago. */

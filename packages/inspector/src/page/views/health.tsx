@@ -1,11 +1,12 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { AuditHealth, HealthView, HostHealth, ProcessHealth, ServerHealth, WallItem } from '../../protocol.ts'
+import type { HealthView, HostHealth, ProcessHealth, ServerHealth, WallItem } from '../../protocol.ts'
 import { now } from '../model/clock.ts'
 import { listen, want } from '../model/events.ts'
 import { age, bytes, clock, duration, plural, shown } from '../model/words.ts'
 import { Chart } from '../parts/chart.tsx'
 import { Empty, Lines } from '../parts/texts.tsx'
+import { AuditPanel } from './audit.tsx'
 import { Frames } from './frames.tsx'
 
 const health = signal<HealthView | undefined>(undefined)
@@ -46,7 +47,7 @@ export function HealthPage() {
       <Servers of={view.servers} />
       <div class="views-grid two">
         <Walls line={view.wallLine} of={view.walls} />
-        <Audit of={view.audit} />
+        <AuditPanel of={view.audit} />
       </div>
       {view.servers.some(({ frames }) => frames) && (
         <Frames servers={view.servers.filter(({ frames }) => frames).map(({ name }) => name)} />
@@ -132,6 +133,7 @@ const Hosts = ({ of }: { of: readonly HostHealth[] }) => (
             <td>
               <b>{shown(host.machine)}</b> {host.pid} <span class="quiet mono">{shown(host.workspace)}</span>
               {host.here && <span class="quiet small"> (this inspector)</span>}
+              {host.walls && <div class="small quiet">walls: {shown(host.walls.join(', ')) || 'none'}</div>}
               {host.rulesDiffer && (
                 <div class="small person">Its rules differ from those of another host of this folder.</div>
               )}
@@ -145,6 +147,7 @@ const Hosts = ({ of }: { of: readonly HostHealth[] }) => (
             <td>
               {plural(host.sessions, 'session')}, {plural(host.calls, 'call')}
               {host.questions > 0 && <span class="person">, {plural(host.questions, 'question')}</span>}
+              {(host.restarts ?? 0) > 0 && <span class="person">, {plural(host.restarts!, 'restart')}</span>}
               {host.lagMs !== undefined && host.lagMs > 50 && (
                 <span class="person">, busy for {duration(host.lagMs)}</span>
               )}
@@ -231,6 +234,7 @@ function Servers({ of }: { of: readonly ServerHealth[] }) {
             <tr>
               <td>
                 <b>{shown(one.name)}</b> <span class="quiet mono">{shown(one.address)}</span>
+                {one.pid && <span class="quiet"> process {one.pid}</span>}
               </td>
               <td>
                 <StateBadge state={one.state} fault={one.fault} />
@@ -264,32 +268,6 @@ const Walls = ({ line, of }: { line: string; of: readonly WallItem[] }) => (
                 {reason && shown(reason)} {shown(cure)}
               </div>
             )}
-          </li>
-        ))}
-      </ul>
-    </div>
-  </section>
-)
-
-const Audit = ({ of: { status, words, chains } }: { of: AuditHealth }) => (
-  <section class="panel">
-    <header>
-      <h2>Audit</h2>
-      <span class={`badge ${status === 'broken' || status === 'lost' ? 'bad' : status === 'off' ? '' : 'good'}`}>
-        {status}
-      </span>
-    </header>
-    <div class="body stack">
-      <p>{shown(words)}</p>
-      <ul class="story">
-        {chains.map(({ name, first, last, link }) => (
-          <li>
-            {shown(name)}{' '}
-            <span class="number">
-              {first} to {last}
-            </span>
-            <br />
-            <code class="small quiet">{shown(link)}</code>
           </li>
         ))}
       </ul>

@@ -16,6 +16,7 @@ import type { SignInPrompt } from '../sign-in/sign-in.ts'
 import { type AnswerInput, resultOfCall, TASKS_EXTENSION } from './awaited-task.ts'
 import { boundedFetch, HttpTransport } from './http-transport.ts'
 import { listContent, listTools, LONGEST_MS, useContent } from './lists.ts'
+import { tapMessages } from './message-tap.ts'
 import { ProcessTransport } from './process-transport.ts'
 import { readableResult } from './readable-result.ts'
 
@@ -57,6 +58,8 @@ export interface LiveClient {
   /** The lists of resources and prompts, unchecked. A list is absent if the server does not announce it. */
   content(signal: AbortSignal): Promise<ListedContent>
   call(request: CallRequest): Promise<unknown>
+  /** Of a local server. */
+  readonly pid: number | undefined
   /** Resolves when the server has ended, with the reason if it is known. Never rejects. */
   readonly ended: Promise<Error | undefined>
   /** Resolves when the connection and its process have ended. Idempotent. */
@@ -148,11 +151,7 @@ async function connect(
     onclose: () => ended.resolve(last),
   } satisfies Pick<Client, 'onerror' | 'onclose'>)
   const transport = transportOf(options, authorization)
-  const send = transport.send.bind(transport)
-  transport.send = (message, sending) => {
-    options.onFrame?.('out', message)
-    return send(message, sending)
-  }
+  if (options.onFrame) tapMessages(transport, (direction, message) => options.onFrame!(direction, message))
   const faultOf = async (error: unknown) => authorization ? authorization.faultOf(error) : error
   const close = async () => {
     await client.close().catch(() => undefined)
@@ -168,7 +167,6 @@ async function connect(
   const { onmessage } = transport
   Object.assign(transport, {
     onmessage: (message, extra) => {
-      options.onFrame?.('in', message)
       onmessage?.(readableResult(message), extra)
     },
   } satisfies Pick<Transport, 'onmessage'>)
@@ -179,6 +177,7 @@ async function connect(
   }
   return {
     version: client.getServerVersion()?.version ?? '',
+    pid: transport instanceof ProcessTransport ? transport.pid : undefined,
     sendsHeaders: options.target.type === 'remote' && client.getProtocolEra() === 'modern',
     ended: ended.promise,
     close,

@@ -36,6 +36,10 @@ export class ProcessTransport implements Transport {
     })
   }
 
+  get pid(): number | undefined {
+    return this.#process.pid
+  }
+
   start(): Promise<void> {
     return this.#process.start()
   }
