@@ -22,7 +22,9 @@ it('counts what a process and its children use, and nothing of one that has ende
 })
 
 it('reads the table of processes of systems without /proc', () => {
-  const rows = readPsTable('    1     0   100 1-02:03:04\n   20     1 2000   0:01.50\n  300    20  30  00:00:02\n 4 1 1 0:09\n\n')
+  const rows = readPsTable([
+    '    1     0   100 1-02:03:04', '   20     1 2000   0:01.50', '  300    20  30  00:00:02', ' 4 1 1 0:09', '', '',
+  ].join('\n'))
   expect(useIn(rows, 20)).toEqual({ memoryBytes: 2_030 * 1_024, cpuMs: 3_500 })
   expect(useIn(rows, 1)!.cpuMs).toBe((86_400 + 2 * 3_600 + 3 * 60 + 4) * 1_000 + 12_500)
   expect(useIn(rows, 5)).toBeUndefined()

@@ -49,7 +49,8 @@ const FLOORS: Readonly<Record<string, Floors>> = {
  */
 const INNER_FLOORS: Readonly<Record<string, Floors>> = {
   'packages/bridges/src/mcp/connecting': [
-    'servers.ts', 'connection.ts', 'transport', 'catalog', '*', 'server-entry.ts', 'sign-in', 'server-messages.ts',
+    'servers.ts', 'connection.ts', 'connection-options.ts', 'transport', 'catalog', '*', 'server-entry.ts', 'sign-in',
+    'server-messages.ts',
   ],
   'packages/bridges/src/openapi': ['*', ['calling', 'sources'], 'credentials.ts', 'reading'],
   'packages/broker/src/fs': ['fs.ts', 'snapshot', ['search', 'undo'], '*'],

@@ -10,7 +10,8 @@ it('says what this process uses every ten seconds, until it is stopped', async (
   let now = 0
   const clock = { now: () => now, monotonic: () => now, after: () => () => undefined }
   const stop = measureHost({
-    clock, restarts: () => 2, walls: async () => now > 10_000 ? ['bwrap'] : undefined, onUse: (use) => void found.push(use),
+    clock, restarts: () => 2, walls: async () => now > 10_000 ? ['bwrap'] : undefined,
+    onUse: (use) => void found.push(use),
   })
   for (const time of [10_000, 20_000]) {
     now = time

@@ -33,7 +33,8 @@ it('goes on where it stopped, also with records that were written meanwhile', as
 it('sees that records which it has verified are gone or rewritten, and verifies all again after an hour', async () => {
   let store = await opened()
   let time = 0
-  const source = { records: (...page: [number?, number?]) => store.records(...page), auditSpan: () => store.auditSpan() }
+  const records = (...page: [number?, number?]) => store.records(...page)
+  const source = { records, auditSpan: () => store.auditSpan() }
   const check = new AuditCheck(source, () => time)
   await check.step(10_000)
   await store.close()

@@ -21,7 +21,9 @@ it('shows the messages of a server in both directions, while someone watches', a
   expect(frames[1]!.text).toMatch('ahoy')
 })
 
-it.each([['older', []], ['newer', ['modern']]])('shows the whole handshake of the %s protocol, once', async (_, more) => {
+const ERAS: readonly (readonly [string, readonly string[]])[] = [['older', []], ['newer', ['modern']]]
+
+it.each(ERAS)('shows the whole handshake of the %s protocol, once', async (_, more) => {
   const servers = setup.open()
   const frames: ServerFrame[] = []
   const { command } = setup.sdk() as { command: readonly string[] }
