@@ -5,6 +5,7 @@ import type { Json } from '@bulkhead/kit/json'
 import { checkAddress, draftGroup, storeClosed, writeRecord, type ChainPosition } from '@bulkhead/store/records'
 import type { Database } from './connection/database.ts'
 import { AuditLog, chainName, chainsIn } from './records/audit-log.ts'
+import { PostgresPlacements } from './placements/placements.ts'
 import { ChangeLog, type ChangeLimits } from './records/change-log.ts'
 import { Entries } from './records/entries.ts'
 import { PostgresWork } from './work/work.ts'
@@ -13,6 +14,7 @@ import { PostgresWork } from './work/work.ts'
 export class PostgresStore implements Store {
   readonly changes: ChangeStore
   readonly work: Work
+  readonly placements: PostgresPlacements
   readonly #work: PostgresWork
   readonly #database: Database
   readonly #entries: Entries
@@ -26,6 +28,7 @@ export class PostgresStore implements Store {
     this.changes = new ChangeLog(database, limits)
     this.#work = new PostgresWork(database)
     this.work = this.#work
+    this.placements = new PostgresPlacements(database)
   }
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -97,7 +100,7 @@ export class PostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([this.#work.close(), this.#entries.settled(), this.#audit.settled()])
+    await Promise.all([this.#work.close(), this.placements.stop(), this.#entries.settled(), this.#audit.settled()])
     await this.#database.close()
   }
 

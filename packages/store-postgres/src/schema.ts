@@ -1,5 +1,7 @@
 import { storeError } from '@bulkhead/store/records'
 import { statement, type Database, type Row, type Run } from './connection/database.ts'
+import { HOSTS } from './migrations/hosts.ts'
+import { WORKERS } from './migrations/workers.ts'
 
 /** The first version with everything that the statements use. */
 const OLDEST_SERVER = 15
@@ -8,96 +10,7 @@ const OLDEST_SERVER = 15
  * Forward only. A schema of version N has had the first N of these. A published migration never changes, and a host of
  * the version before must be able to go on: hosts are replaced one after the other.
  */
-const MIGRATIONS: readonly string[] = [
-  // The key of a record may be longer than an index takes, so its digest is the key of the table.
-  `CREATE TABLE @.entry (
-     collection text NOT NULL,
-     id bytea NOT NULL,
-     key text COLLATE "C" NOT NULL,
-     value text NOT NULL,
-     revision bigint NOT NULL,
-     PRIMARY KEY (collection, id)
-   );
-   CREATE INDEX entry_key ON @.entry (collection, (left(key, 200)) COLLATE "C");
-   CREATE TABLE @.audit_chain (
-     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-     name text NOT NULL UNIQUE,
-     since timestamptz NOT NULL DEFAULT now(),
-     first_position bigint NOT NULL DEFAULT 1,
-     before_link text NOT NULL DEFAULT repeat('0', 64),
-     last_position bigint NOT NULL DEFAULT 0,
-     last_link text NOT NULL DEFAULT repeat('0', 64)
-   );
-   CREATE TABLE @.audit (
-     chain integer NOT NULL REFERENCES @.audit_chain,
-     position bigint NOT NULL,
-     record text NOT NULL,
-     link text NOT NULL,
-     token bigint NOT NULL,
-     PRIMARY KEY (chain, position)
-   );
-   CREATE TABLE @.change (
-     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-     at bigint NOT NULL,
-     workspace text NOT NULL,
-     session text NOT NULL,
-     record text NOT NULL,
-     token bigint NOT NULL
-   );
-   CREATE INDEX change_session ON @.change (session, id);
-   CREATE INDEX change_workspace ON @.change (workspace, id);
-   CREATE TABLE @.content (
-     digest text PRIMARY KEY,
-     size bigint NOT NULL,
-     used bigint NOT NULL,
-     at bigint NOT NULL,
-     bytes bytea NOT NULL
-   );
-   CREATE INDEX content_used ON @.content (used, digest);
-   CREATE TABLE @.gate (
-     one boolean PRIMARY KEY DEFAULT true CHECK (one),
-     revision bigint NOT NULL DEFAULT 0,
-     number bigint NOT NULL DEFAULT 0,
-     epoch bigint NOT NULL DEFAULT 0,
-     frozen text
-   );
-   INSERT INTO @.gate DEFAULT VALUES;
-   CREATE FUNCTION @.approval_changed() RETURNS trigger LANGUAGE plpgsql AS $$
-   BEGIN
-     UPDATE @.gate SET revision = revision + 1;
-     PERFORM pg_notify('@#', 'revision');
-     RETURN NULL;
-   END $$;
-   CREATE TRIGGER approval_written AFTER INSERT OR UPDATE ON @.entry FOR EACH ROW
-     WHEN (new.collection = 'approval') EXECUTE FUNCTION @.approval_changed();
-   CREATE TRIGGER approval_removed AFTER DELETE ON @.entry FOR EACH ROW
-     WHEN (old.collection = 'approval') EXECUTE FUNCTION @.approval_changed();
-   CREATE TABLE @.seat (
-     id text PRIMARY KEY,
-     info text NOT NULL,
-     since timestamptz NOT NULL DEFAULT clock_timestamp(),
-     ended timestamptz,
-     taken_by text
-   );
-   CREATE TABLE @.heartbeat (
-     seat text PRIMARY KEY REFERENCES @.seat ON DELETE CASCADE,
-     at timestamptz NOT NULL DEFAULT clock_timestamp()
-   );
-   CREATE TABLE @.open_call (
-     seat text NOT NULL,
-     number bigint NOT NULL,
-     call text NOT NULL,
-     begun text NOT NULL,
-     PRIMARY KEY (seat, number)
-   );
-   CREATE TABLE @.shown (
-     seat text NOT NULL REFERENCES @.seat ON DELETE CASCADE,
-     kind text NOT NULL,
-     id text NOT NULL,
-     value text NOT NULL,
-     PRIMARY KEY (seat, kind, id)
-   );`,
-]
+const MIGRATIONS: readonly string[] = [HOSTS, WORKERS]
 
 export const SCHEMA_VERSION = MIGRATIONS.length
 
@@ -140,14 +53,20 @@ function refuseNewer({ url: { shown } }: Database, schema: number): void {
   { data: { store: shown, version: schema, known: MIGRATIONS.length } })
 }
 
-/** Of the lock that migrations hold: "BKHD". */
+/** Held while tables are made: "BKHD". */
 const LOCK = 0x424b4844
+
+/** Does work that changes tables while no other host does. */
+export const alone = <T>(database: Database, work: (run: Run) => Promise<T>): Promise<T> =>
+  database.transaction(async (run) => {
+    await run(unnamed(`SELECT pg_advisory_xact_lock(${LOCK}, hashtext('${database.url.schema}'))`))
+    return work(run)
+  }, true)
 
 /** Brings the tables to this version. One host does it, and the others wait. Resolves with the versions before and after. */
 export async function migrate(database: Database, migrations = MIGRATIONS): Promise<readonly [from: number, to: number]> {
   const { schema } = database.url
-  return database.transaction(async (run) => {
-    await run(unnamed(`SELECT pg_advisory_xact_lock(${LOCK}, hashtext('${schema}'))`))
+  return alone(database, async (run) => {
     await makeSchema(run, schema)
     const from = versionIn(await run(unnamed('SELECT version FROM @.store_version')))
     refuseNewer(database, from)
@@ -157,7 +76,7 @@ export async function migrate(database: Database, migrations = MIGRATIONS): Prom
     }
     if (from < migrations.length) await run(unnamed(`UPDATE @.store_version SET version = ${migrations.length}`))
     return [from, Math.max(from, migrations.length)] as const
-  }, true)
+  })
 }
 
 /** A role that may not create schemas can use one that exists. */
@@ -169,7 +88,7 @@ async function makeSchema(run: Run, schema: string): Promise<void> {
 }
 
 /** Without a name the connection does not keep it prepared, and it may be several commands. */
-const unnamed = (text: string) => ({ name: '', text })
+export const unnamed = (text: string) => ({ name: '', text })
 
 /** Where hosts are told that something has changed. */
 export const channelOf = (schema: string): string => `bulkhead_${schema}`

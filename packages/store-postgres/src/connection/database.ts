@@ -7,8 +7,8 @@ import { isHung, isUnanswered, postgresError } from './postgres-error.ts'
 import type { StoreUrl } from './store-url.ts'
 
 /**
- * A statement with a name is prepared once for each connection. `@.` stands for the schema, and `@GONE` for the age of a
- * heartbeat that is too old.
+ * A statement with a name is prepared once for each connection. `@.` stands for the schema, `@JOBS.` for that of pg-boss,
+ * and `@GONE` for the age of a heartbeat that is too old.
  */
 export interface Statement {
   readonly name: string
@@ -33,11 +33,17 @@ export interface DatabaseTimes {
   readonly goneMs: number
   /** Before a host judges others, it was itself able to renew its heartbeat for this long: so were they. */
   readonly calmMs: number
+  /** How long a worker that does not answer keeps its calls. It renews its lease each fifth of it. */
+  readonly leaseMs: number
 }
 
 const TIMES: DatabaseTimes = {
   connectMs: 5_000, statementMs: 10_000, patienceMs: 5_000, beatMs: 2_000, goneMs: 15_000, calmMs: 6_000,
+  leaseMs: 5_000,
 }
+/** Where pg-boss has its tables. */
+export const jobsSchema = (schema: string): string => `${schema}_jobs`
+
 /** The server reports a late statement before the client gives up. */
 const ANSWER_MS = 1_000
 const FIRST_PAUSE_MS = 25
@@ -140,7 +146,8 @@ export class Database {
 
   /** The text of a statement, complete. */
   textOf({ name, text }: Statement): string {
-    const complete = () => text.replaceAll('@.', `"${this.url.schema}".`).replaceAll('@GONE', `${this.times.goneMs} ms`)
+    const complete = () => text.replaceAll('@.', `"${this.url.schema}".`)
+      .replaceAll('@JOBS.', `${jobsSchema(this.url.schema)}.`).replaceAll('@GONE', `${this.times.goneMs} ms`)
     return name === '' ? complete() : this.#texts.getOrInsertComputed(name, complete)
   }
 
@@ -169,11 +176,11 @@ export class Database {
 
   async #send(on: pg.Pool | pg.PoolClient, what: Statement, values: readonly Value[] = [], waitMs?: number) {
     try {
-      const { rows } = await on.query({
+      const result: pg.QueryResult | readonly pg.QueryResult[] = await on.query({
         name: what.name, text: this.textOf(what), values: values as Value[],
         ...(waitMs !== undefined && { query_timeout: waitMs }),
       })
-      return rows as readonly Row[]
+      return [result].flat().flatMap((one) => one.rows as readonly Row[])
     } catch (error) {
       throw this.fault(error)
     }

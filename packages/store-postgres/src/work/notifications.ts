@@ -1,6 +1,5 @@
 import type pg from 'pg'
 import type { Database } from '../connection/database.ts'
-import { channelOf } from '../schema.ts'
 
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 30_000
@@ -8,14 +7,16 @@ const LONGEST_PAUSE_MS = 30_000
 /** Hears that something has changed. It proves nothing, and may miss anything: hosts also look with each heartbeat. */
 export class Notifications {
   readonly #database: Database
-  readonly #heard: () => void
+  readonly #channels: readonly string[]
+  readonly #heard: (channel: string) => void
   #client: pg.Client | undefined
   #timer: NodeJS.Timeout | undefined
   #pauseMs = FIRST_PAUSE_MS
   #isClosed = false
 
-  constructor(database: Database, heard: () => void) {
+  constructor(database: Database, channels: readonly string[], heard: (channel: string) => void) {
     this.#database = database
+    this.#channels = channels
     this.#heard = heard
     void this.#listen()
   }
@@ -31,15 +32,15 @@ export class Notifications {
     this.#client = client
     client.on('error', () => this.#again(client))
     client.on('end', () => this.#again(client))
-    client.on('notification', () => this.#heard())
+    client.on('notification', ({ channel }) => this.#heard(channel))
     try {
       await client.connect()
-      await client.query(`LISTEN "${channelOf(this.#database.url.schema)}"`)
+      await client.query(this.#channels.map((channel) => `LISTEN "${channel}"`).join(';'))
       // It must not keep a program alive that has nothing else to do.
       ;(client as { unref?: () => void }).unref?.()
       this.#pauseMs = FIRST_PAUSE_MS
       if (this.#isClosed) this.#drop()
-      else this.#heard()
+      else this.#channels.forEach(this.#heard)
     } catch {
       this.#again(client)
     }

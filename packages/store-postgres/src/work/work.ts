@@ -34,7 +34,7 @@ export class PostgresWork implements Work {
     this.#mustBeOpen()
     const seat = new PostgresSeat({ database: this.#database, info, listener, state: gateIn(row!) })
     this.#seats.add(seat)
-    this.#notifications ??= new Notifications(this.#database, () => this.#lookAll())
+    this.#notifications ??= new Notifications(this.#database, [channelOf(this.#database.url.schema)], () => this.#lookAll())
     return seat
   }
 

@@ -1,0 +1,169 @@
+import type { BegunEffect, ListedWorker, PlacedEnd, PlacedListener, PlacedRequest } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import type { Database, Row } from '../connection/database.ts'
+import { Batches } from '../work/batches.ts'
+import { AGAIN, CANCEL, CHUNK, CLOSE, FORGET, PLACE, TELL_WORKER, WATCH } from './caller-statements.ts'
+import { effectIn } from './effects.ts'
+import { Outbox } from './outbox.ts'
+import { Placed, type PlacedCalls } from './placed-call.ts'
+import { queueOf } from './queue-name.ts'
+
+/** Messages of one call that one look brings. */
+const MESSAGES = 16
+/** How often a lease is looked after. */
+export const LOOKS_PER_LEASE = 5
+
+/** The calls of this host on workers. One statement watches them all. */
+export class Caller implements PlacedCalls {
+  readonly #database: Database
+  readonly #channel: string
+  readonly #workers: () => Promise<readonly ListedWorker[]>
+  readonly #calls = new Map<string, Placed>()
+  readonly #outbox: Outbox
+  readonly #forgets: Batches<string, undefined>
+  #timer: NodeJS.Timeout | undefined
+  #looking: Promise<void> | undefined
+  #looksAgain = false
+  /** How often there was a reason to look. */
+  #heard = 0
+
+  constructor(database: Database, channel: string, workers: () => Promise<readonly ListedWorker[]>) {
+    this.#database = database
+    this.#channel = channel
+    this.#workers = workers
+    this.#outbox = new Outbox(database, TELL_WORKER)
+    this.#forgets = new Batches(async (ids) => {
+      await database.query(FORGET, [ids])
+      return ids.map(() => undefined)
+    })
+  }
+
+  async place(request: PlacedRequest, listener: PlacedListener): Promise<Placed> {
+    const { id, demand: { labels, workspace = null, major }, sessionId, callId, deadlineMs, ticket, body } = request
+    const call = new Placed(id, listener, this)
+    const heard = this.#heard
+    const [row] = await this.#database.query(PLACE, [
+      id, queueOf(request.demand), labels, workspace, major, sessionId, callId, this.#channel, deadlineMs, ticket, body,
+    ])
+    if (row!['placed'] === true) this.#watch(call, heard)
+    else call.end({ is: 'untaken', workers: await this.#workers() })
+    return call
+  }
+
+  async close(sessionId: string, callId: string): Promise<readonly BegunEffect[]> {
+    const [row] = await this.#database.query(CLOSE, [sessionId, callId])
+    return (row!['begun'] as readonly string[]).map(effectIn)
+  }
+
+  send(id: string, epoch: number, number: number, message: Json): Promise<void> {
+    return this.#outbox.send(id, epoch, number, message)
+  }
+
+  async cancel({ id, epoch }: Placed): Promise<void> {
+    await this.#database.query(CANCEL, [id, epoch])
+    this.look()
+  }
+
+  async again(call: Placed, ticket: string, repeats: boolean): Promise<boolean> {
+    if (!call.hasEnded) return false
+    const heard = this.#heard
+    const [row] = await this.#database.query(AGAIN, [call.id, call.epoch, ticket, repeats])
+    if (row!['placed'] !== true) return false
+    call.renew()
+    this.#watch(call, heard)
+    return true
+  }
+
+  async forget({ id }: Placed): Promise<void> {
+    this.#drop(id)
+    await this.#forgets.add(id)
+  }
+
+  /** Called for a notification, and from time to time. */
+  look(): void {
+    this.#heard++
+    if (this.#calls.size === 0) return
+    this.#looksAgain = true
+    this.#looking ??= this.#lookAll().finally(() => { this.#looking = undefined })
+  }
+
+  /** What runs on workers goes on. The host that takes over closes it. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#calls.clear()
+    await this.#looking
+  }
+
+  #watch(call: Placed, heard: number): void {
+    this.#calls.set(call.id, call)
+    // The worker may have been faster than the answer that the call is placed.
+    if (this.#heard !== heard) this.look()
+    this.#timer ??= setInterval(() => this.look(), this.#database.times.leaseMs / LOOKS_PER_LEASE)
+  }
+
+  #drop(id: string): void {
+    this.#calls.delete(id)
+    if (this.#calls.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  async #lookAll(): Promise<void> {
+    while (this.#looksAgain) {
+      this.#looksAgain = false
+      try {
+        await this.#lookOnce()
+      } catch {
+        // The next look is soon. Until then nothing is known of the calls.
+        return
+      }
+    }
+  }
+
+  async #lookOnce(): Promise<void> {
+    const calls = [...this.#calls.values()]
+    if (calls.length === 0) return
+    const rows = await this.#database.query(WATCH, [
+      calls.map(({ id }) => id), calls.map(({ epoch }) => epoch), calls.map(({ last }) => last),
+      calls.map(({ isTaken }) => isTaken), calls.map(({ hasBegun }) => hasBegun), MESSAGES,
+    ])
+    await Promise.all(rows.map((row) => this.#hear(row)))
+  }
+
+  async #hear(row: Row): Promise<void> {
+    const call = this.#calls.get(String(row['id']))
+    if (!call || call.epoch !== Number(row['epoch'])) return
+    call.hear(row)
+    if ((row['messages'] as readonly unknown[] | null)?.length === MESSAGES) this.#looksAgain = true
+    else if (row['is_gone'] === true || row['ended'] !== null) await this.#end(call, row)
+  }
+
+  async #end(call: Placed, row: Row): Promise<void> {
+    const end = await this.#endOf(row)
+    if (this.#calls.get(call.id) !== call) return
+    this.#drop(call.id)
+    call.end(end)
+  }
+
+  async #endOf(row: Row): Promise<PlacedEnd> {
+    if (row['ended'] === 'untaken') return { is: 'untaken', workers: await this.#workers() }
+    const result = row['ended'] === 'settled' ? await this.#resultOf(row) : undefined
+    if (result) return { is: 'settled', result }
+    const { worker, begun } = row
+    return {
+      is: 'lost', worker: typeof worker === 'string' ? worker : '',
+      begun: typeof begun === 'string' ? effectIn(begun) : undefined,
+    }
+  }
+
+  /** One part after the other: what one statement brings stays small. undefined if a part is missing. */
+  async #resultOf({ id, epoch, result, chunks }: Row): Promise<Uint8Array | undefined> {
+    const parts: Buffer[] = [result as Buffer]
+    for (let number = 0; number < Number(chunks); number++) {
+      const [row] = await this.#database.query(CHUNK, [String(id), Number(epoch), number])
+      if (!row) return undefined
+      parts.push(row['bytes'] as Buffer)
+    }
+    return Buffer.concat(parts)
+  }
+}

@@ -1,0 +1,142 @@
+import { BulkheadError, type BegunEffect, type LeasedCall } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import type { Database, Value } from '../connection/database.ts'
+import type { TakenCall } from './jobs.ts'
+import { messageIn, type Outbox } from './outbox.ts'
+import { BEGIN, CHECK, SETTLE, WRITE_CHUNK } from './worker-statements.ts'
+
+/** What one statement carries of a result. */
+const CHUNK_BYTES = 1024 ** 2
+/** Of a whole result. */
+export const RESULT_BYTES = 64 * 1024 ** 2
+
+export interface Lessee {
+  readonly database: Database
+  readonly outbox: Outbox
+  readonly worker: string
+  readonly term: number
+  /** The call is over for this worker. */
+  onOver(call: Leased): void
+}
+
+/** A call that this worker has the lease of. */
+export class Leased implements LeasedCall {
+  readonly id: string
+  readonly epoch: number
+  readonly ticket: string
+  readonly body: Uint8Array
+  readonly taken: TakenCall
+  readonly #lessee: Lessee
+  readonly #over = new AbortController()
+  #listener: ((message: Json) => void) | undefined
+  /** Before there is a listener. */
+  #unheard: Json[] = []
+  #sending: Promise<unknown> = Promise.resolve()
+  #sent = 0
+  #begun: Promise<void> | undefined
+  #settling: Promise<boolean> | undefined
+  /** The number of the last message of the caller. */
+  last = 0
+
+  constructor(taken: TakenCall, lessee: Lessee) {
+    const { id, epoch, ticket, body } = taken
+    this.id = id
+    this.epoch = epoch
+    this.ticket = ticket
+    this.body = body
+    this.taken = taken
+    this.#lessee = lessee
+  }
+
+  get signal(): AbortSignal {
+    return this.#over.signal
+  }
+
+  /** Its end is on the way to the store, so that the store need not know it any more. */
+  get isSettling(): boolean {
+    return this.#settling !== undefined
+  }
+
+  listen(listener: (message: Json) => void): void {
+    this.#listener = listener
+    for (const message of this.#unheard.splice(0)) listener(message)
+  }
+
+  send(message: Json): Promise<void> {
+    const sent = this.#lessee.outbox.send(this.id, this.epoch, ++this.#sent, message)
+    this.#sending = Promise.allSettled([this.#sending, sent])
+    return sent
+  }
+
+  async begin(effect: BegunEffect): Promise<void> {
+    this.#mustHold()
+    if (!this.#begun) {
+      this.#begun = this.#hold(BEGIN, JSON.stringify(effect))
+      return this.#begun
+    }
+    await this.#begun
+    await this.#hold(CHECK)
+  }
+
+  settle(result: Uint8Array): Promise<boolean> {
+    this.#settling ??= this.#settle(result).finally(() => this.#lessee.onOver(this))
+    return this.#settling
+  }
+
+  hear(number: number, text: unknown): void {
+    if (number <= this.last) return
+    this.last = number
+    const message = messageIn(text)
+    if (message === undefined) return
+    if (this.#listener) this.#listener(message)
+    else this.#unheard.push(message)
+  }
+
+  cancel(): void {
+    this.#over.abort(new BulkheadError('ToolCancelled', 'The caller cancelled the call.'))
+  }
+
+  lose(): void {
+    this.#over.abort(leaseLost(this.id, this.#lessee.worker))
+    this.#lessee.onOver(this)
+  }
+
+  async #hold(statement: typeof BEGIN, ...values: readonly Value[]): Promise<void> {
+    const [row] = await this.#lessee.database.query(statement, [...this.#key(), ...values])
+    if (row!['held'] !== true) throw leaseLost(this.id, this.#lessee.worker)
+    // The answer may have come late.
+    this.#mustHold()
+  }
+
+  #mustHold(): void {
+    if (this.#over.signal.aborted) throw this.#over.signal.reason
+    if (this.isSettling) throw leaseLost(this.id, this.#lessee.worker)
+  }
+
+  async #settle(result: Uint8Array): Promise<boolean> {
+    if (result.byteLength > RESULT_BYTES) {
+      throw new BulkheadError('OutputTooLarge', `The result of a call has ${result.byteLength} bytes, but at most `
+        + `${RESULT_BYTES} can be sent from a worker. Return less.`)
+    }
+    const isLarge = result.byteLength > CHUNK_BYTES
+    const chunks = isLarge ? Math.ceil(result.byteLength / CHUNK_BYTES) : 0
+    for (let number = 0; number < chunks; number++) {
+      const bytes = result.subarray(number * CHUNK_BYTES, (number + 1) * CHUNK_BYTES)
+      const [row] = await this.#lessee.database.query(WRITE_CHUNK, [...this.#key(), number, bytes])
+      if (!row) return false
+    }
+    // What it said comes before its end.
+    await this.#sending
+    const settled = [...this.#key(), isLarge ? new Uint8Array() : result, chunks]
+    const [row] = await this.#lessee.database.query(SETTLE, settled)
+    return row!['counted'] === true
+  }
+
+  #key(): readonly [string, number, string, number] {
+    return [this.id, this.epoch, this.#lessee.worker, this.#lessee.term]
+  }
+}
+
+const leaseLost = (call: string, worker: string): BulkheadError => new BulkheadError('LeaseLost',
+  `The worker "${worker}" no longer has the lease of the call "${call}", so it begins nothing more for it. It did not `
+  + 'renew the lease in time, or the caller has ended the call.')

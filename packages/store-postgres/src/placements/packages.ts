@@ -1,0 +1,51 @@
+import { statement, type Database } from '../connection/database.ts'
+
+/** What one statement carries. */
+const CHUNK_BYTES = 1024 ** 2
+
+const WRITE_CHUNK = statement('package_write_chunk', `
+  INSERT INTO @.package_chunk (digest, number, bytes) VALUES ($1, $2, $3)
+  ON CONFLICT (digest, number) DO UPDATE SET bytes = excluded.bytes`)
+const WRITE = statement('package_write', `
+  INSERT INTO @.package (digest, chunks) VALUES ($1, $2)
+  ON CONFLICT (digest) DO UPDATE SET chunks = excluded.chunks, used = excluded.used`)
+/** A day is exact enough, so that most uses write nothing. */
+const USE = statement('package_use', `
+  WITH used AS (UPDATE @.package SET used = current_date WHERE digest = $1 AND used < current_date)
+  SELECT chunks FROM @.package WHERE digest = $1`)
+const READ_CHUNK = statement('package_read_chunk',
+  'SELECT bytes FROM @.package_chunk WHERE digest = $1 AND number = $2')
+
+/** Packages by digest, for workers that do not have them. Who reads one checks its digest. */
+export class Packages {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async has(digest: string): Promise<boolean> {
+    return (await this.#database.query(USE, [digest])).length > 0
+  }
+
+  async write(digest: string, bytes: Uint8Array): Promise<void> {
+    const chunks = Math.ceil(bytes.byteLength / CHUNK_BYTES)
+    for (let number = 0; number < chunks; number++) {
+      const part = bytes.subarray(number * CHUNK_BYTES, (number + 1) * CHUNK_BYTES)
+      await this.#database.query(WRITE_CHUNK, [digest, number, part])
+    }
+    await this.#database.query(WRITE, [digest, chunks])
+  }
+
+  async read(digest: string): Promise<Uint8Array | undefined> {
+    const [row] = await this.#database.query(USE, [digest])
+    if (!row) return undefined
+    const parts: Buffer[] = []
+    for (let number = 0; number < Number(row['chunks']); number++) {
+      const [chunk] = await this.#database.query(READ_CHUNK, [digest, number])
+      if (!chunk) return undefined
+      parts.push(chunk['bytes'] as Buffer)
+    }
+    return Buffer.concat(parts)
+  }
+}

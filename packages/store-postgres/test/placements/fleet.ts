@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto'
+import type {
+  BegunEffect, LeasedCall, PlacedCall, PlacedEnd, PlacedListener, PlacedRequest, Placements, Store, WorkerInfo,
+  WorkerSeat,
+} from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
+import { openPostgresStore } from '../../src/index.ts'
+
+export const LEASE_MS = 500
+
+/** Hosts on one store. They close with the test. */
+export class Fleet {
+  readonly url: string
+  readonly schema: string
+  readonly #stores: Store[] = []
+
+  private constructor(url: string, schema: string) {
+    this.url = url
+    this.schema = schema
+  }
+
+  static async open(): Promise<Fleet> {
+    const schema = newSchema()
+    return new Fleet((await sharedPostgres()).url(schema), schema)
+  }
+
+  async host(leaseMs = LEASE_MS, url = this.url): Promise<Placements> {
+    const store = await openPostgresStore({ url }, { leaseMs })
+    this.#stores.push(store)
+    return store.placements!
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#stores.map((store) => store.close()))
+  }
+}
+
+export const workerInfo = (info: Partial<WorkerInfo> = {}): WorkerInfo => ({
+  id: randomUUID(), labels: [], version: '1.0.0', machine: 'm', pid: process.pid, capacity: 4, workspaces: [], ...info,
+})
+
+export const request = (of: Partial<PlacedRequest> = {}): PlacedRequest => ({
+  id: randomUUID(), demand: { labels: [], major: 1 }, sessionId: 's', callId: 'c', deadlineMs: 60_000,
+  ticket: 'ticket 1', body: Buffer.from('body'), ...of,
+})
+
+export const effect = (what = 'writes a'): BegunEffect => ({ attempt: 1, at: 1, what })
+
+/** What a caller hears of a call. */
+export class Heard implements PlacedListener {
+  readonly worker = Promise.withResolvers<string>()
+  readonly begun: BegunEffect[] = []
+  readonly messages: Json[] = []
+  readonly ends: PlacedEnd[] = []
+  #end = Promise.withResolvers<PlacedEnd>()
+
+  onTaken = (worker: string): void => this.worker.resolve(worker)
+  onMessage = (message: Json): void => void this.messages.push(message)
+  onBegun = (one: BegunEffect): void => void this.begun.push(one)
+  onEnd = (end: PlacedEnd): void => {
+    this.ends.push(end)
+    this.#end.resolve(end)
+  }
+
+  /** The end of this epoch. The next one begins. */
+  async end(): Promise<PlacedEnd> {
+    const end = await this.#end.promise
+    this.#end = Promise.withResolvers()
+    return end
+  }
+}
+
+export interface Served {
+  readonly seat: WorkerSeat
+  /** The next call that it takes. */
+  next(): Promise<LeasedCall>
+  readonly calls: LeasedCall[]
+}
+
+/** A worker whose calls the test answers. */
+export async function serve(placements: Placements, info: Partial<WorkerInfo> = {}): Promise<Served> {
+  const calls: LeasedCall[] = []
+  const waiting: ((call: LeasedCall) => void)[] = []
+  const unseen: LeasedCall[] = []
+  const seat = await placements.serve(workerInfo(info), (call) => {
+    calls.push(call)
+    const next = waiting.shift()
+    if (next) next(call)
+    else unseen.push(call)
+  })
+  return {
+    seat, calls,
+    next: () => {
+      const call = unseen.shift()
+      return call ? Promise.resolve(call) : new Promise((resolve) => { waiting.push(resolve) })
+    },
+  }
+}
+
+export async function place(
+  placements: Placements, of: Partial<PlacedRequest> = {},
+): Promise<{ readonly call: PlacedCall; readonly heard: Heard }> {
+  const heard = new Heard()
+  return { call: await placements.place(request(of), heard), heard }
+}
