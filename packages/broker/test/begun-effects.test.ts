@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BROKER_METHODS, BulkheadError, DEFAULT_LIMITS, type BrokerMethod, type ChangeRecorder } from '@bulkhead/contract'
+import {
+  BROKER_METHODS, BulkheadError, DEFAULT_LIMITS, type BrokerMethod, type ChangeRecorder,
+} from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../scripts/machine.ts'

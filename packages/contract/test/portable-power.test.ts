@@ -16,7 +16,8 @@ it('a power names the folders of the machine where it is used', () => {
 
 it('a ceiling moves with the power that it limits', () => {
   const ceiling = { fs: { read: ['{workspace}/src/a/**'] } }
-  const narrowed = (values: typeof CALLER) => narrowPower(compileGrant(requires, values), compileCeiling(ceiling, values))
+  const narrowed = (values: typeof CALLER) =>
+    narrowPower(compileGrant(requires, values), compileCeiling(ceiling, values))
   expect(localPower(portablePower(narrowed(CALLER), CALLER), WORKER).ceilings).toEqual(narrowed(WORKER).ceilings)
 })
 

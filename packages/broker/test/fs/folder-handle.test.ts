@@ -32,7 +32,8 @@ describe.each(
     const at = (path: string) => scope.locate(path)
     expect(await writeFile(scope, await at('docs/new/b.txt'), Buffer.from('one'), UNRECORDED))
       .toEqual({ bytes: 3, created: true })
-    expect(await editFile(scope, await at('docs/new/b.txt'), { before: 'one', after: 'two', all: false }, { before: UNRECORDED }))
+    const edit = { before: 'one', after: 'two', all: false }
+    expect(await editFile(scope, await at('docs/new/b.txt'), edit, { before: UNRECORDED }))
       .toMatchObject({ replacements: 1 })
     expect((await readFile(scope, await at('docs/new/b.txt'), {})).toString()).toBe('two')
     const listed = await listFolder(scope, await at('docs'))
