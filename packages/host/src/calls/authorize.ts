@@ -10,6 +10,7 @@ import type { Decision } from '../policy/decision.ts'
 import type { CallAnalysis } from '../policy/model/checked-call.ts'
 import { chosenOffer, type Offer } from '../policy/approvals/offers.ts'
 import { findApprovals, withFreshApprovals } from '../policy/evaluate.ts'
+import { AskedCall } from '../policy/interaction/asked-call.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
 import { permitsIn, stageGrant } from '../policy/policies.ts'
 import { digestOf } from '../policy/model/stage-permit.ts'
@@ -17,7 +18,7 @@ import { approve, deny, errorOf, headless, type Verdict } from '../policy/model/
 import { questionOf } from './approval-request.ts'
 import { lossesOf } from './decide.ts'
 import { EDITED, judgeEdit } from './edited-call.ts'
-import { answerWhilePaused, pauseForApproval, undecided, type CallQuestion } from './paused-approval.ts'
+import { answerWhilePaused, pauseForApproval, storedWhileAsked, undecided, type CallQuestion } from './paused-approval.ts'
 
 /** For a decision that needs no person. Throws the error of a deny. */
 export function requireAllowed(decided: DecidedCall, host: HostContext): AllowedCall {
@@ -103,10 +104,12 @@ async function answerOf(decided: DecidedCall, host: HostContext): Promise<Answer
   const permits = permitsIn(asks)
   const { offers, request, whole } = questionOf(decided, host)
   const stage = permits.length > 0 ? stageGrant(call, permits, request) : undefined
+  const asked = AskedCall.of(call)
   const grant = stage && (async () => ({ ...stage, approval: await whole() }))
-  const question = grant ?? (async (): Promise<CallQuestion> => ({ kind: 'Approve', approval: await whole() }))
+  const approval = async () => ({ kind: 'Approve' as const, approval: await whole() })
+  const question: () => Promise<CallQuestion> = grant ?? approval
   const unanswered: Unanswered = async ({ late, ...answer }) => {
-    await pauseForApproval(call, question)
+    await pauseForApproval(call, question, asked)
     if (answer.decision === 'later') throw undecided(call, answer.reason)
     if (late) return { verdict: rejected(answer) }
     haltIfHeadless(call, stage ? 'grantStageTool' : 'Approve')
@@ -118,8 +121,16 @@ async function answerOf(decided: DecidedCall, host: HostContext): Promise<Answer
   if (!interactions.canApprove) return unanswered({ decision: 'reject' })
   const resume = call.waiting?.pause()
   try {
-    if (grant) return await askForGrant(call, grant, unanswered)
-    return await askForApproval(call, { ...decided.decision, offers }, whole, unanswered, () => host.clock.now())
+    const answer = grant ? await askForGrant(call, storedWhileAsked(call, grant, asked), unanswered)
+      : await askForApproval(
+        call, { ...decided.decision, offers }, async () => (await storedWhileAsked(call, approval, asked)()).approval,
+        unanswered, () => host.clock.now(),
+      )
+    await asked?.over()
+    return answer
+  } catch (thrown) {
+    await asked?.over().catch((fault: unknown) => host.events.suppressed('a stored question', fault))
+    throw thrown
   } finally {
     resume?.()
   }

@@ -3,6 +3,7 @@ import { canonicalJson, parseJson, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ValidatedCall } from '../policy/call.ts'
 import { readApproval } from '../policy/interaction/interactors.ts'
+import type { AskedCall } from '../policy/interaction/asked-call.ts'
 import { answersIn, approvalsIn } from '../policy/interaction/question-log.ts'
 import { memoryOf } from '../policy/session-memory.ts'
 
@@ -14,14 +15,26 @@ const mayPause = ({ session: { paused }, parent, scope: { reverts } }: Validated
   paused !== undefined && parent === undefined && reverts === undefined
 
 /** Stores a call that no one approved, and ends it until someone does. Does nothing if it may not pause. */
-export async function pauseForApproval(call: ValidatedCall, questionOf: () => Promise<CallQuestion>): Promise<void> {
+export async function pauseForApproval(
+  call: ValidatedCall, questionOf: () => Promise<CallQuestion>, asked: AskedCall | undefined,
+): Promise<void> {
   if (!mayPause(call)) return
   const question = await questionOf()
   const memory = memoryOf(call.session, call.tool.extension.descriptor)
-  const id = await call.session.paused!.keep(call, question, answersIn(call), memory)
+  const pause = (as?: string) => call.session.paused!.keep(call, question, answersIn(call), memory, { id: as })
+  const id = await (asked?.handOver(pause) ?? pause())
   const { tool, approvalKey } = question.approval
   const message = `The call of "${tool}" waits for approval of ${approvalKey}.`
   throw new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })
+}
+
+/** The same question, which is stored while it is asked. */
+export const storedWhileAsked = <Question extends CallQuestion>(
+  call: ValidatedCall, questionOf: () => Promise<Question>, asked: AskedCall | undefined,
+) => async (): Promise<Question> => {
+  const question = await questionOf()
+  asked?.begin(question, answersIn(call), memoryOf(call.session, call.tool.extension.descriptor))
+  return question
 }
 
 /** A person said "not now", and the call cannot wait. It is no denial. */

@@ -38,6 +38,8 @@ export interface SessionScope {
   readonly interactions: Interactions
   /** Stores questions that no one answers. Absent if such questions fail. */
   readonly paused: PausedCalls | undefined
+  /** Stores a question while it is asked. Absent if no host could go on with the call. */
+  readonly asking: PausedCalls | undefined
   readonly client: WorkspaceClient | undefined
   /** What extensions keep for the session, by layer and id. */
   readonly memory: Map<string, Json>

@@ -1,6 +1,7 @@
 import type { BulkheadError, ErrorOutcome, ListedCall, Store } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { errorBody } from '../model/outcome.ts'
+import { dropQuestion, leaveOpen, questionsLeftBy, type LeftQuestion } from './asked-questions.ts'
 import type { EventBus } from './events.ts'
 import type { HostSeat } from './host-seat.ts'
 import { interruption, notRecorded } from './interruption.ts'
@@ -53,13 +54,40 @@ export class InterruptedCalls {
   /** An entry is removed only when the audit has it. If the host crashes in between, the next one reports it. */
   async #closeThose(calls: readonly ListedCall[], owner: string): Promise<readonly InterruptedCall[]> {
     const { store, audited } = this.#sources
+    const questions = await questionsLeftBy(store, owner)
+    const asked = new Map(questions.map((question) => [nameOf(question.sessionId, question.callId), question]))
     const fenced = await Promise.all(calls.map((call) => this.#withRemoteEffects(call)))
-    const left = await Promise.all(fenced.map((call) => this.#withSteps(call)))
-    const ended = await endedIn(store, left)
-    for (const call of left) await this.#settleKey(call, owner, ended.has(call))
-    const closed = left.filter((call) => !ended.has(call)).map((call) => this.#tell(call))
-    if (closed.length > 0) await audited()
+    const left = await Promise.all(fenced.map((call) =>
+      this.#withSteps(call, asked.get(nameOf(call.sessionId, call.callId))?.place ?? call.outcomeAt)))
+    const entries = new Map(left.map((call) => [nameOf(call.sessionId, call.callId), call]))
+    // A call that waits for approval has not started, so the journal does not know it.
+    const ended = await endedIn<NamedCall>(store, [
+      ...left, ...[...asked].flatMap(([name, question]) => entries.has(name) ? [] : [question]),
+    ])
+    const waiting = new Set<LeftCall>()
+    for (const [name, question] of asked) {
+      const entry = entries.get(name)
+      const hasEnded = ended.has(entry ?? question)
+      // What it has begun would happen twice.
+      const mayRun = !hasEnded && (entry === undefined || interruption(entry).code === 'CallInterrupted')
+      const waits = question.isOpen || mayRun
+      await this.#settleQuestion(question, owner, waits)
+      if (waits && entry) waiting.add(entry)
+      if (waits && !hasEnded) this.#tell(question)
+    }
+    const interrupted = left.filter((call) => !waiting.has(call))
+    for (const call of interrupted) await this.#settleKey(call, owner, ended.has(call))
+    const closed = interrupted.filter((call) => !ended.has(call)).map((call) => this.#close(call))
+    if (closed.length + questions.length > 0) await audited()
     return closed
+  }
+
+  /** A call that waits has this outcome for its key, until it goes on. */
+  async #settleQuestion(question: LeftQuestion, owner: string, waits: boolean): Promise<void> {
+    const { store } = this.#sources
+    if (!waits) return dropQuestion(store, question, owner)
+    if (question.isKeyed && question.place !== undefined) await settleKey(store, question.place, owner, question.outcome)
+    await leaveOpen(store, question, owner)
   }
 
   /** Before the entry is removed: without one, its key would count as that of a call that began nothing. */
@@ -76,22 +104,26 @@ export class InterruptedCalls {
     return begun.length === 0 ? call : { ...call, begun: [...call.begun, ...begun] }
   }
 
-  /** Only a call with an idempotency key can be made again as the same one, and so continue. */
-  async #withSteps(call: ListedCall): Promise<LeftCall> {
-    if (call.outcomeAt === undefined || call.begun.length === 0) return call
-    const steps = await readSteps(this.#sources.store, call.outcomeAt)
+  /** Only a call with an idempotency key, or one that waits for an answer, can be made again as the same one. */
+  async #withSteps(call: ListedCall, place: string | undefined): Promise<LeftCall> {
+    if (place === undefined || call.begun.length === 0) return call
+    const steps = await readSteps(this.#sources.store, place)
     return steps ? { ...call, kept: new Set(steps.keys()) } : call
   }
 
-  #tell(call: LeftCall): InterruptedCall {
-    const interrupted = interruptedCall(call, interruption(call))
-    const { sessionId, outcome: { metadata, error, error_text: message } } = interrupted
-    const began = [...new Set(call.begun.map(({ what }) => what))]
+  #close(call: LeftCall): InterruptedCall {
+    const closed = interruptedCall(call, interruption(call))
+    this.#tell(closed, call.begun)
+    return closed
+  }
+
+  #tell({ sessionId, outcome }: Pick<InterruptedCall, 'sessionId' | 'outcome'>, begun: ListedCall['begun'] = []): void {
+    const { metadata, error, error_text: message } = outcome
+    const began = [...new Set(begun.map(({ what }) => what))]
     this.#sources.events.emit({
       type: 'ToolInvocationFailed', sessionId, callId: metadata.call_id, tool: metadata.tool, origin: metadata.origin,
       durationMs: 0, ...(began.length > 0 && { began }), errorClass: error.class, errorCode: error.code, message,
     })
-    return interrupted
   }
 }
 

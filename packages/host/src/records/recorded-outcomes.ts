@@ -64,7 +64,7 @@ export class RecordedOutcomes {
   /** The key of one principal is not that of another. */
   keyed(key: string, principal: string | undefined, tool: string, args: JsonObject): StepsPlace {
     return {
-      place: this.#placeOf(key, principal),
+      place: this.placeOf(key, principal),
       digest: hash('sha256', canonicalJson([tool, args])),
     }
   }
@@ -153,7 +153,8 @@ export class RecordedOutcomes {
     })
   }
 
-  #placeOf(key: string, principal: string | undefined): string {
+  /** Where the outcome of a call with this key is kept. */
+  placeOf(key: string, principal: string | undefined): string {
     return this.#prefix + hash('sha256', JSON.stringify([principal ?? null, key]))
   }
 
@@ -173,7 +174,7 @@ export class RecordedOutcomes {
       const waiting = new Set((await store.list('paused', this.#prefix)).flatMap(({ value }) => {
         const { key, principal } = isJsonObject(value) ? value : {} as JsonObject
         return typeof key !== 'string' ? []
-          : [stepsKey(this.#placeOf(key, typeof principal === 'string' ? principal : undefined))]
+          : [stepsKey(this.placeOf(key, typeof principal === 'string' ? principal : undefined))]
       }))
       for (const { key, value } of await store.list('outcome', this.#prefix)) {
         // Another call may have claimed it since.

@@ -63,6 +63,7 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
   const { events, clock, registry } = host
   const { interactor, approver, interactionTimeoutMs } = options
   const principal = outer ? outer.principal : options.principal && deepFreeze(structuredClone(options.principal))
+  const paused = options.pause ?? outer?.paused !== undefined ? host.paused : undefined
   const asksParent = interactor === undefined && approver === undefined
   // A sub-agent can do no more than its parent, so it gets no folders of its own.
   const { variables, paths } = outer ?? sessionPlaces(options, agent, sources)
@@ -84,7 +85,7 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
       desk: host.desk,
       queue: outer?.interactions.queue, over,
     }),
-    paused: options.pause ?? outer?.paused !== undefined ? host.paused : undefined,
+    paused, asking: host.outcomes && (kept ?? paused) && host.paused,
     client: options.client ?? outer?.client,
     continues: options.continues,
     waiting: sources.waiting,

@@ -118,6 +118,11 @@ export class Workspace {
       store, workspace, owner: seat, clock, events, retention,
     })
     this.projectApprovals = new ProjectApprovals({ store, work: seat, workspace, events, clock, retention })
+    const settleCallsOf = (host: string): Promise<boolean> => journal.settleCallsOf(host)
+    const outcomes = store.forgets ? undefined : new RecordedOutcomes({
+      store, workspace, owner: seat, keptMs: retention.outcomeMs, now: () => clock.now(), settleCallsOf,
+      redaction: secretsOf(() => registry.candidates, env),
+    })
     const shared = { store, workspace, env, events, clock, sidecar, callTool: createNestedCaller(() => this.context) }
     const registry = new Registry({
       settings: new Settings(report.config),
@@ -135,11 +140,11 @@ export class Workspace {
       whyNotStarted: sandbox.whyNotStarted?.bind(sandbox),
       commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
       order: new TickOrder(), desk,
-      paused: new PausedCalls({ store, workspace, owner: seat, retention, now: () => clock.now() }),
-      outcomes: store.forgets ? undefined : new RecordedOutcomes({
-        store, workspace, owner: seat, keptMs: retention.outcomeMs, now: () => clock.now(), redaction: secretsOf(() => registry.candidates, env),
-        settleCallsOf: (by) => journal.settleCallsOf(by),
+      paused: new PausedCalls({
+        store, workspace, owner: seat, retention, now: () => clock.now(), settleCallsOf,
+        placeOf: outcomes && ((key, principal) => outcomes.placeOf(key, principal)),
       }),
+      outcomes,
     }
     this.retirement = new Retirement({ turns, events, drainMs })
     const starter = interactor && new Interactions({

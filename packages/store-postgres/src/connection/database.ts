@@ -52,6 +52,8 @@ const CLOSE_MS = 2_000
 /** Of one host. What waits for a connection waits for a few milliseconds. */
 const CONNECTIONS = 5
 const LONG_MS = 10 * 60_000
+/** Every statement touches a few rows. For tables without statistics the server expects many, and compiled it for 0.2 s. */
+const NO_COMPILER = '-c jit=off'
 
 /**
  * The connections of one host. A statement whose answer was lost is sent again, so every statement can run twice, or
@@ -85,7 +87,7 @@ export class Database {
     const { connectMs, statementMs } = this.times
     return {
       host, port, database, user, application_name: applicationName,
-      ...(options !== undefined && { options }),
+      options: options === undefined ? NO_COMPILER : `${NO_COMPILER} ${options}`,
       password: () => this.#readPassword(),
       ssl: tlsOptions(this.url),
       connectionTimeoutMillis: connectMs, statement_timeout: statementMs, query_timeout: statementMs + ANSWER_MS,

@@ -53,6 +53,12 @@ export class Interactions {
     return this.#sources.approver !== undefined || this.#sources.interactors.length > 0
   }
 
+  /** Whether a person may answer, and not only a program of the embedder. */
+  get asksPeople(): boolean {
+    const { approver, interactors } = this.#sources
+    return approver === undefined && interactors.some(({ isNobody }) => isNobody !== true)
+  }
+
   /** Whether no one can answer. Headless interactors still get each question. */
   get isHeadless(): boolean {
     const { approver, interactors } = this.#sources

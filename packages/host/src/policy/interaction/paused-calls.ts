@@ -1,25 +1,15 @@
 import { hash, randomUUID } from 'node:crypto'
-import { BulkheadError, type InteractionRequest, type Outcome, type Store, type StoredRecord } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/kit/error-message'
+import { BulkheadError, type InteractionRequest, type Outcome, type OutcomeOrigin, type Store, type StoredRecord } from '@bulkhead/contract'
 import { asJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { sessionFields, type NamedSession } from '../../model/event-fields.ts'
 import type { EventBus } from '../../records/events.ts'
 import type { Claimant } from '../../records/owner.ts'
 import type { Retention } from '../../records/retention.ts'
-import { readValue, requireApproval } from './interactors.ts'
+import {
+  alreadyAnswered, answered, continuedElsewhere, endOf, principalIn, readRecord, shown, storeAnswer,
+  type PausedCall, type PausedRecord,
+} from './paused-record.ts'
 import { identityOf, type AskedQuestion } from './question-log.ts'
-
-/** A call that waits for an answer, or has one and waits to continue. */
-export interface PausedCall {
-  readonly id: string
-  readonly status: 'clarification_needed' | 'answered'
-  readonly sessionId: string
-  /** Whose session it was. Only a session of the same principal continues it. */
-  readonly principal?: string
-  readonly call: { readonly id: string; readonly name: string; readonly arguments: JsonObject }
-  readonly question: InteractionRequest
-  readonly pausedAt: string
-}
 
 /** A call that can be stored until its question is answered. */
 export interface PausableCall {
@@ -29,7 +19,7 @@ export interface PausableCall {
   /** The arguments as the model sent them, if they were changed. */
   readonly proposed: JsonObject | undefined
   readonly session: NamedSession
-  readonly tool: { readonly identity: string }
+  readonly tool: { readonly identity: string; readonly origin: OutcomeOrigin }
   readonly scope: { readonly resumption: Resumption | undefined }
   readonly ownKey: string | undefined
   readonly idempotencyKey: string
@@ -61,22 +51,21 @@ export interface Claim {
   readonly resumption: Resumption
 }
 
-interface PausedRecord extends PausedCall {
-  /** The host that continues it. */
-  readonly claimedBy?: string
-  readonly identity: string
-  readonly asked: readonly AskedQuestion[]
-  readonly memory?: Json
-  readonly key?: string
-  readonly ownKey?: string
-}
-
 export interface PausedSources {
   readonly store: Store
   readonly workspace: string
   readonly owner: Claimant
   readonly retention: Pick<Retention, 'outcomeMs' | 'pausedMs'>
   readonly now: () => number
+  /** Where the outcome of a call is kept. Absent if nothing outlives the process. */
+  readonly placeOf?: ((key: string, principal: string | undefined) => string) | undefined
+  /** Settles the calls of a host that has ended. Resolves with whether none is left. */
+  readonly settleCallsOf: (host: string) => Promise<boolean>
+}
+
+interface KeepAs {
+  readonly id?: string | undefined
+  readonly isAsked?: boolean
 }
 
 /** Paused calls of one workspace. They outlive the process. */
@@ -86,10 +75,13 @@ export class PausedCalls {
   readonly #owner: Claimant
   readonly #retention: PausedSources['retention']
   readonly #now: () => number
+  readonly #sources: PausedSources
   /** Those that this host continues now. */
   readonly #claimed = new Set<string>()
 
-  constructor({ store, workspace, owner, retention, now }: PausedSources) {
+  constructor(sources: PausedSources) {
+    const { store, workspace, owner, retention, now } = sources
+    this.#sources = sources
     this.#store = store
     this.#retention = retention
     this.#prefix = `${hash('sha256', workspace)}/`
@@ -99,32 +91,63 @@ export class PausedCalls {
 
   /**
    * Resolves with the id to answer under when it is stored. A call that pauses again keeps its id. `memory`: what the
-   * extension of the tool keeps for the session.
+   * extension of the tool keeps for the session. `asking`: a person is asked now, under this id, and the call goes on here.
    */
   async keep(
     call: PausableCall, question: InteractionRequest, asked: readonly AskedQuestion[], memory?: Json,
+    { id = call.scope.resumption?.id ?? randomUUID(), isAsked = false }: KeepAs = {},
   ): Promise<string> {
-    const id = call.scope.resumption?.id ?? randomUUID()
+    const place = this.#sources.placeOf?.(call.idempotencyKey, call.session.principal?.id)
     const record: PausedRecord = {
       id, status: 'clarification_needed', ...sessionFields(call.session), question, asked,
       call: { id: call.id, name: call.name, arguments: call.proposed ?? call.args },
       identity: identityOf(call), pausedAt: new Date(this.#now()).toISOString(), ...(memory !== undefined && { memory }),
       key: call.idempotencyKey, ...(call.ownKey !== undefined && { ownKey: call.ownKey }),
+      ...(isAsked && { askedBy: this.#owner.id, origin: call.tool.origin, ...(place !== undefined && { place }) }),
     }
     await this.#store.write('paused', this.#prefix + id, asJson(record))
     return id
   }
 
+  /**
+   * The question of a call is over that was kept while a person was asked. `mayBeStored`: it is not known whether it was
+   * stored. Rejects with StoreUnavailable, or with InteractionAlreadyAnswered if others took this host for gone and the
+   * call waits for another answer: then it must not run here.
+   */
+  async askedNoMore(id: string, mayBeStored: boolean): Promise<void> {
+    await this.#store.update('paused', this.#prefix + id, (stored) => {
+      const askedBy = readRecord(stored)?.askedBy
+      if (askedBy === undefined && !(mayBeStored && stored === undefined)) throw continuedElsewhere(id)
+      // So that a write that comes late adds nothing.
+      return mayBeStored ? { endedAt: this.#now() } : undefined
+    })
+  }
+
   async list(): Promise<readonly PausedCall[]> {
-    const records = await this.#store.list('paused', this.#prefix)
+    let records = await this.#store.list('paused', this.#prefix)
+    if (await this.#settleLeft(records)) records = await this.#store.list('paused', this.#prefix)
     this.#purge(records)
     return records.flatMap(({ value }) => {
-      const {
-        identity: _identity, asked: _asked, claimedBy: _claimedBy, memory: _memory, key: _key, ownKey: _ownKey,
-        ...paused
-      } = readRecord(value) ?? {}
-      return 'id' in paused ? [paused] : []
+      const record = readRecord(value)
+      return record === undefined || record.askedBy !== undefined ? [] : [shown(record)]
     })
+  }
+
+  /** Hosts that ended while they asked. Resolves with whether there were any. */
+  async #settleLeft(records: readonly StoredRecord[]): Promise<boolean> {
+    const hosts = new Set(records.flatMap(({ value }) => readRecord(value)?.askedBy ?? []))
+    let found = false
+    for (const host of hosts) {
+      if (this.#owner.isOwn(host) || !await this.#owner.isGone(host)) continue
+      found = true
+      if (!await this.#sources.settleCallsOf(host)) continue
+      // A host that has left otherwise had ended its calls.
+      for (const { key, value } of records) {
+        if (readRecord(value)?.askedBy !== host) continue
+        await this.#store.update('paused', key, (stored) => readRecord(stored)?.askedBy === host ? undefined : stored)
+      }
+    }
+    return found
   }
 
   /**
@@ -179,13 +202,17 @@ export class PausedCalls {
   }
 
   async #take({ id, answer, principal }: ResumedCall): Promise<PausedRecord> {
-    const by = readRecord(await this.#store.read('paused', this.#prefix + id))?.claimedBy
+    const key = this.#prefix + id
+    const value = await this.#store.read('paused', key)
+    if (value !== undefined) await this.#settleLeft([{ key, value }])
+    const by = readRecord(value)?.claimedBy
     const isVoid = by !== undefined && by !== this.#owner.id && await this.#owner.isGone(by)
-    const taken = await this.#store.update('paused', this.#prefix + id, (stored) => {
+    const taken = await this.#store.update('paused', key, (stored) => {
       if (endOf(stored) !== undefined && principalIn(stored) === principal) throw alreadyAnswered(id)
       const record = readRecord(stored)
       if (!record || record.principal !== principal) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
       const { claimedBy } = record
+      if (record.askedBy !== undefined) throw continuedElsewhere(id)
       if (claimedBy !== undefined && claimedBy !== this.#owner.id && !(isVoid && claimedBy === by)) {
         throw continuedElsewhere(id)
       }
@@ -205,70 +232,6 @@ export class PausedCalls {
     }
   }
 }
-
-/** Stores the answer of a paused call by the key of its record. Rejects as `answer` does. */
-export async function storeAnswer(store: Store, key: string, answer: Json): Promise<void> {
-  const id = key.slice(key.lastIndexOf('/') + 1)
-  await store.update('paused', key, (stored) => {
-    if (endOf(stored) !== undefined) throw alreadyAnswered(id)
-    const record = readRecord(stored)
-    if (!record) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
-    if (record.claimedBy !== undefined) throw continuedElsewhere(id)
-    return asJson(answered(record, answer))
-  })
-}
-
-/** Paused calls of every workspace that wait for an answer, with the keys of their records. */
-export async function waitingCalls(store: Store): Promise<readonly (PausedCall & { readonly key: string })[]> {
-  return (await store.list('paused')).flatMap(({ key, value }) => {
-    const { id, status, sessionId, principal, call, question, pausedAt } = readRecord(value) ?? {}
-    if (status !== 'clarification_needed' || id === undefined) return []
-    return [{
-      key, id, status, sessionId: sessionId!, call: call!, question: question!, pausedAt: pausedAt!,
-      ...(principal !== undefined && { principal }),
-    }]
-  })
-}
-
-/** When a call ended that is over. */
-function endOf(stored: Json | undefined): number | undefined {
-  const end = isJsonObject(stored) ? stored['endedAt'] : undefined
-  return typeof end === 'number' ? end : undefined
-}
-
-const principalIn = (stored: Json | undefined): Json | undefined => isJsonObject(stored) ? stored['principal'] : undefined
-
-function answered(record: PausedRecord, answer: Json | undefined): PausedRecord {
-  const { id, question, status, asked } = record
-  if (status === 'answered') {
-    if (answer !== undefined) throw alreadyAnswered(id)
-    return record
-  }
-  return { ...record, status: 'answered', asked: [...asked, { question, answer: checked(question, answer) }] }
-}
-
-function checked(question: InteractionRequest, answer: Json | undefined): Json {
-  try {
-    if (question.kind === 'Approve') requireApproval(answer)
-    return readValue(question, answer)
-  } catch (thrown) {
-    throw new BulkheadError('InputInvalid', messageOf(thrown), { cause: thrown, data: { path: '/answer' } })
-  }
-}
-
-/** Returns undefined for a record that does not have the stored form. */
-function readRecord(value: Json | undefined): PausedRecord | undefined {
-  const { call, question, asked } = isJsonObject(value) ? value : {}
-  const isRecord = isJsonObject(call) && isJsonObject(question) && Array.isArray(asked)
-  return isRecord ? value as unknown as PausedRecord : undefined
-}
-
-const alreadyAnswered = (id: string) =>
-  new BulkheadError(
-    'InteractionAlreadyAnswered', `The question of the paused call ${id} has been answered.`, { data: { id } },
-  )
-const continuedElsewhere = (id: string) =>
-  new BulkheadError('InteractionAlreadyAnswered', `Another host continues the paused call ${id}.`, { data: { id } })
 
 /**
  * Runs a paused call again. Settles when its claim is released or its record is removed. Rejects with NotFound,

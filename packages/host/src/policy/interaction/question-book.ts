@@ -3,7 +3,7 @@ import { BulkheadError, type InteractionRequest, type InteractionResponse, type 
 import { messageOf } from '@bulkhead/kit/error-message'
 import { asJson, type Json } from '@bulkhead/kit/json'
 import { readResponse, requireApproval } from './interactors.ts'
-import { storeAnswer, waitingCalls } from './paused-calls.ts'
+import { storeAnswer, waitingCalls } from './paused-record.ts'
 import { questionDigest, readStored, type StoredQuestion } from './stored-question.ts'
 
 /** A question of any host on the store. */
