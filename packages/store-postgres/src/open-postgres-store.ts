@@ -1,10 +1,10 @@
 import { requireOptions, type Store } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { Database, type DatabaseTimes } from './connection/database.ts'
-import { readStoreUrl } from './connection/store-url.ts'
+import { asTenant, readStoreUrl } from './connection/store-url.ts'
 import { PostgresStore } from './postgres-store.ts'
 import type { ChangeLimits } from './records/change-log.ts'
-import { migrate, schemaState, SCHEMA_VERSION, type SchemaState } from './schema.ts'
+import { bringUpToDate, migrate, schemaState, SCHEMA_VERSION, type SchemaState } from './schema.ts'
 
 export interface PostgresRetention {
   /** For how many days the content that calls replaced is kept. Default: 30. */
@@ -19,11 +19,20 @@ export interface PostgresStoreOptions {
   /** postgres://USER@HOST:PORT/DATABASE, with words of libpq as parameters. */
   readonly url: string
   readonly retention?: PostgresRetention
+  /** Logs in as the role of this tenant, instead of the user that the URL names. */
+  readonly tenant?: PostgresTenant
+}
+
+export interface PostgresTenant {
+  readonly name: string
+  /** The folder with its password file, unless the URL names one. */
+  readonly folder: string
 }
 
 const OPTIONS: OptionForms<PostgresStoreOptions> = {
   url: forms.text,
   retention: forms.fields({ changesDays: forms.number, changesMiB: forms.number, changes: forms.number }),
+  tenant: forms.fields({ name: forms.text, folder: forms.text }),
 }
 
 const DAY_MS = 86_400_000
@@ -34,9 +43,11 @@ const DAY_MS = 86_400_000
  */
 export async function openPostgresStore(options: PostgresStoreOptions, times?: Partial<DatabaseTimes>): Promise<Store> {
   requireOptions('openPostgresStore', options, OPTIONS, 'url')
-  const database = new Database(readStoreUrl(options.url), times)
+  const url = readStoreUrl(options.url)
+  const { tenant } = options
+  const database = new Database(tenant ? asTenant(url, tenant.name, tenant.folder) : url, times)
   try {
-    if ((await schemaState(database)).schema < SCHEMA_VERSION) await migrate(database)
+    await bringUpToDate(database)
     return new PostgresStore(database, limitsOf(options.retention))
   } catch (error) {
     await database.close()

@@ -3,5 +3,8 @@ import * as store from '../src/index.ts'
 
 it('the package exports the documented names', () => {
   expect(Object.keys(store).toSorted())
-    .toEqual(['migratePostgres', 'openPostgresStore', 'postgresStatus', 'readStoreUrl'])
+    .toEqual([
+      'addTenant', 'listTenants', 'migratePostgres', 'openPostgresStore', 'postgresStatus', 'readStoreUrl',
+      'removeTenant', 'tenantUrl',
+    ])
 })

@@ -65,6 +65,9 @@ export const machinePolicyFile = (platform: NodeJS.Platform = process.platform):
   return platform === 'darwin' ? '/Library/Application Support/bulkhead/policy.json' : '/etc/bulkhead/policy.json'
 }
 
+/** Where the passwords of tenants are kept, each in a file with the name of the tenant. */
+export const tenantsFolder = (home: string | undefined): string => join(homeFolder(home), 'tenants')
+
 /** The database of the command line: state, approvals and the audit. */
 export const storeFile = (home: string | undefined): string => join(homeFolder(home), 'bulkhead.db')
 

@@ -38,15 +38,15 @@ describe('bulkhead store', needs('PostgreSQL'), () => {
       kind: 'postgres', tables: 0, state: 'needs: bulkhead store migrate',
       store: expect.not.stringContaining(password) as unknown,
     })
-    expect(await json(['store', 'migrate'], { BULKHEAD_STORE: url })).toEqual({ from: 0, to: 2 })
+    expect(await json(['store', 'migrate'], { BULKHEAD_STORE: url })).toEqual({ from: 0, to: 4 })
     mkdirSync(home(), { recursive: true })
     writeFileSync(join(folder, 'password'), password)
     const kept = url.replace(`:${password}`, '').concat(`&passwordfile=${join(folder, 'password')}`)
     writeFileSync(join(home(), 'config.json'), JSON.stringify({ store: { url: kept } }))
-    expect(await json(['store', 'status'])).toMatchObject({ kind: 'postgres', state: 'ready', tables: 2 })
+    expect(await json(['store', 'status'])).toMatchObject({ kind: 'postgres', state: 'ready', tables: 4 })
     const { stdout } = await inside(['doctor'], folder)
     expect(stdout)
-      .toMatch(/store +postgres:\/\/postgres@127\.0\.0\.1:\d+\/postgres\S* answers; PostgreSQL \d+.*version 2/)
+      .toMatch(/store +postgres:\/\/postgres@127\.0\.0\.1:\d+\/postgres\S* answers; PostgreSQL \d+.*version 4/)
     expect(existsSync(join(home(), 'bulkhead.db'))).toBe(false)
   })
 

@@ -98,7 +98,8 @@ export interface Placements {
   /** Whether the bytes of a package with this digest are there. Anyone who can write the store can replace them. */
   hasPackage(digest: string): Promise<boolean>
   writePackage(digest: string, bytes: Uint8Array): Promise<void>
-  readPackage(digest: string): Promise<Uint8Array | undefined>
+  /** `call`: the id of the placed call that needs it. Each tenant has packages of its own. Default: those of this host. */
+  readPackage(digest: string, call?: string): Promise<Uint8Array | undefined>
   /** The listener may be called before this resolves. It ends with `untaken` at once if no ready worker fits. */
   place(request: PlacedRequest, listener: PlacedListener): Promise<PlacedCall>
   /**

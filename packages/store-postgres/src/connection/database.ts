@@ -3,12 +3,13 @@ import pg from 'pg'
 import { BulkheadError } from '@bulkhead/contract'
 import { storeClosed, storeError } from '@bulkhead/store/records'
 import { readPassword, tlsOptions } from './credentials.ts'
-import { isHung, isUnanswered, postgresError } from './postgres-error.ts'
+import { isDuplicate, isHung, isUnanswered, postgresError } from './postgres-error.ts'
 import type { StoreUrl } from './store-url.ts'
+import { requireTenantName, tenantOf } from './tenant.ts'
 
 /**
  * A statement with a name is prepared once for each connection. `@.` stands for the schema, `@JOBS.` for that of pg-boss,
- * and `@GONE` for the age of a heartbeat that is too old.
+ * `@TENANT` for the tenant that the host belongs to, and `@GONE` for the age of a heartbeat that is too old.
  */
 export interface Statement {
   readonly name: string
@@ -49,6 +50,8 @@ const ANSWER_MS = 1_000
 const FIRST_PAUSE_MS = 25
 const LONGEST_PAUSE_MS = 1_000
 const CLOSE_MS = 2_000
+/** A new key can be written by two hosts at once while the tables have both their old keys and those with the tenant. */
+const MOST_RACES = 3
 /** Of one host. What waits for a connection waits for a few milliseconds. */
 const CONNECTIONS = 5
 const LONG_MS = 10 * 60_000
@@ -62,6 +65,8 @@ const NO_COMPILER = '-c jit=off'
 export class Database {
   readonly url: StoreUrl
   readonly times: DatabaseTimes
+  /** Empty: the main one. */
+  readonly tenant: string
   readonly #pool: pg.Pool
   readonly #clients = new Set<pg.PoolClient>()
   readonly #texts = new Map<string, string>()
@@ -73,6 +78,8 @@ export class Database {
   /** Throws ConfigInvalid or StoreUnavailable for files that cannot be read. */
   constructor(url: StoreUrl, times: Partial<DatabaseTimes> = {}) {
     this.url = url
+    this.tenant = tenantOf(url.schema, url.user)
+    if (this.tenant !== '') requireTenantName(url.schema, this.tenant)
     this.times = { ...TIMES, ...times }
     this.#pool = new pg.Pool({ ...this.clientOptions(), max: CONNECTIONS, idleTimeoutMillis: 30_000, allowExitOnIdle: true })
     // A connection that fails while nothing uses it is replaced by the next use.
@@ -149,7 +156,8 @@ export class Database {
   /** The text of a statement, complete. */
   textOf({ name, text }: Statement): string {
     const complete = () => text.replaceAll('@.', `"${this.url.schema}".`)
-      .replaceAll('@JOBS.', `${jobsSchema(this.url.schema)}.`).replaceAll('@GONE', `${this.times.goneMs} ms`)
+      .replaceAll('@JOBS.', `${jobsSchema(this.url.schema)}.`).replaceAll('@TENANT', `'${this.tenant}'`)
+      .replaceAll('@GONE', `${this.times.goneMs} ms`)
     return name === '' ? complete() : this.#texts.getOrInsertComputed(name, complete)
   }
 
@@ -199,12 +207,14 @@ export class Database {
       outage.nextTry = now + outage.pauseMs
     }
     const end = performance.now() + (outage ? 0 : this.times.patienceMs)
+    let races = 0
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       try {
         const result = await attempt()
         this.#outage = undefined
         return result
       } catch (error) {
+        if (isDuplicate(error) && races++ < MOST_RACES) continue
         const isSilent = isHung(error)
         if (isSilent) this.#dropConnections()
         if (!isUnanswered(error) && !isSilent) throw error

@@ -87,6 +87,10 @@ function withoutSecret(text: string, secret: string | undefined): string {
 export const isHung = (error: unknown): boolean =>
   BulkheadError.is(error) && (error.data as { readonly hung?: unknown } | undefined)?.hung === true
 
+/** A key that is there already. The statement had no effect. */
+export const isDuplicate = (error: unknown): boolean =>
+  BulkheadError.is(error) && (error.data as { readonly code?: unknown } | undefined)?.code === '23505'
+
 /** The statement may or may not have taken effect: nobody answered. */
 export const isUnanswered = (error: unknown): boolean =>
   BulkheadError.is(error) && (error.data as { readonly reason?: unknown } | undefined)?.reason === 'unreachable'

@@ -1,6 +1,8 @@
 import { isIP } from 'node:net'
 import { userInfo } from 'node:os'
+import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
+import { tenantRole } from './tenant.ts'
 
 /** Which server a URL names, and how to reach it. A password is never part of an error or a description. */
 export interface StoreUrl {
@@ -22,6 +24,8 @@ export interface StoreUrl {
   readonly sslkey: string | undefined
   readonly passfile: string | undefined
   readonly passwordfile: string | undefined
+  /** The folder with a password file for each tenant. */
+  readonly tenants: string | undefined
   /** Without password and parameters, for people. */
   readonly shown: string
 }
@@ -31,7 +35,7 @@ export type SslMode = (typeof SSL_MODES)[number]
 
 const WORDS = [
   'host', 'port', 'user', 'password', 'dbname', 'schema', 'name', 'application_name', 'options', 'sslmode',
-  'sslrootcert', 'sslcert', 'sslkey', 'passfile', 'passwordfile',
+  'sslrootcert', 'sslcert', 'sslkey', 'passfile', 'passwordfile', 'tenants',
 ] as const
 const known: ReadonlySet<string> = new Set(WORDS)
 
@@ -77,8 +81,31 @@ export function readStoreUrl(text: string, env: Readonly<Record<string, string |
     sslcert: word('sslcert') ?? (env['PGSSLCERT'] || undefined),
     sslkey: word('sslkey') ?? (env['PGSSLKEY'] || undefined),
     passfile: word('passfile') ?? (env['PGPASSFILE'] || undefined), passwordfile: word('passwordfile'),
+    tenants: word('tenants'),
     shown: shownUrl(user, host, port, database, schema),
   }
+}
+
+/**
+ * The same server, as the role of a tenant. Its password is in the file with its name in `folder`, unless the URL names
+ * another folder. Throws ConfigInvalid.
+ */
+export function asTenant(url: StoreUrl, tenant: string, folder: string): StoreUrl {
+  const user = tenantRole(url.schema, tenant)
+  return {
+    ...url, user, password: undefined, passfile: undefined, passwordfile: join(url.tenants ?? folder, tenant),
+    shown: shownUrl(user, url.host, url.port, url.database, url.schema),
+  }
+}
+
+/** The URL for hosts of a tenant: what the given one says of the server, with the password in a file. */
+export function tenantUrl(text: string, role: string, passwordFile: string): string {
+  const url = parsed(text)
+  for (const word of ['user', 'password', 'passfile', 'tenants', 'sslcert', 'sslkey']) url.searchParams.delete(word)
+  url.searchParams.set('passwordfile', passwordFile)
+  url.username = role
+  url.password = ''
+  return url.href.replace(NO_HOST, '').replaceAll('%2F', '/')
 }
 
 function parsed(text: string): URL {

@@ -74,8 +74,8 @@ export const CHUNK = statement('placed_chunk',
 /** To the workers of calls. Sent twice, it is there once. */
 export const TELL_WORKER = statement('placed_tell_worker', `
   WITH added AS (
-    INSERT INTO @.placed_message (placed, epoch, to_worker, number, message)
-    SELECT one.id, one.epoch, true, one.number, one.message
+    INSERT INTO @.placed_message (tenant, placed, epoch, to_worker, number, message)
+    SELECT placed.tenant, one.id, one.epoch, true, one.number, one.message
     FROM unnest($1::text[], $2::int[], $3::int[], $4::text[]) AS one (id, epoch, number, message)
       JOIN @.placed AS placed ON placed.id = one.id AND placed.epoch = one.epoch AND placed.ended IS NULL
     ON CONFLICT DO NOTHING RETURNING placed
@@ -115,7 +115,7 @@ export const FORGET = statement('placed_forget', `
 export const CLOSE = statement('placed_close', `
   WITH shut AS (
     UPDATE @.placed AS placed SET closed = true, ended = coalesce(placed.ended, 'closed')
-    WHERE placed.session = $1 AND placed.call = $2
+    WHERE placed.tenant = @TENANT AND placed.session = $1 AND placed.call = $2
     RETURNING placed.at, placed.worker, placed.begun_before, placed.begun
   )
   SELECT ${WAKE(CHANNEL_OF('shut'), 'shut')}, coalesce((

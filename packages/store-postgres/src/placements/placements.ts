@@ -3,7 +3,7 @@ import type {
   BegunEffect, LeasedCall, ListedWorker, PlacedCall, PlacedListener, PlacedRequest, Placements, WorkerInfo, WorkerSeat,
 } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
-import { storeClosed } from '@bulkhead/store/records'
+import { storeClosed, storeError } from '@bulkhead/store/records'
 import type { Database, Row } from '../connection/database.ts'
 import { Notifications } from '../work/notifications.ts'
 import { LIST, workChannel } from './caller-statements.ts'
@@ -44,9 +44,9 @@ export class PostgresPlacements implements Placements {
     await this.#packages.write(digest, bytes)
   }
 
-  async readPackage(digest: string): Promise<Uint8Array | undefined> {
+  async readPackage(digest: string, call?: string): Promise<Uint8Array | undefined> {
     this.#mustBeOpen()
-    return this.#packages.read(digest)
+    return this.#packages.read(digest, call)
   }
 
   async place(request: PlacedRequest, listener: PlacedListener): Promise<PlacedCall> {
@@ -59,6 +59,7 @@ export class PostgresPlacements implements Placements {
 
   async serve(info: WorkerInfo, onCall: (call: LeasedCall) => void): Promise<WorkerSeat> {
     this.#open()
+    if (this.#database.tenant !== '') throw storeError('denied', 'A tenant cannot serve calls. Name the store as its operator does.')
     this.#jobs ??= Jobs.start(this.#database).catch((error: unknown) => {
       this.#jobs = undefined
       throw error

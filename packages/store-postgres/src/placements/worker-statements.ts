@@ -80,9 +80,10 @@ export const CHECK = statement('placed_check', `
     WHERE ${OF_WORKER} AND placed.begun IS NOT NULL AND placed.ended IS NULL AND ${HAS_LEASE}) AS held`)
 
 export const WRITE_CHUNK = statement('placed_write_chunk', `
-  INSERT INTO @.placed_chunk (placed, epoch, number, bytes) SELECT placed.id, placed.epoch, $5, $6
+  INSERT INTO @.placed_chunk (tenant, placed, epoch, number, bytes)
+  SELECT placed.tenant, placed.id, placed.epoch, $5, $6
   FROM @.placed AS placed WHERE ${OF_WORKER} AND placed.ended IS NULL
-  ON CONFLICT (placed, epoch, number) DO UPDATE SET bytes = excluded.bytes RETURNING true AS held`)
+  ON CONFLICT (tenant, placed, epoch, number) DO UPDATE SET bytes = excluded.bytes RETURNING true AS held`)
 
 /** A lease that is late does not matter here, as long as the epoch is open. */
 export const SETTLE = statement('placed_settle', `
@@ -97,8 +98,8 @@ export const SETTLE = statement('placed_settle', `
 /** To the callers of calls. Sent twice, it is there once. */
 export const TELL_CALLER = statement('placed_tell_caller', `
   WITH added AS (
-    INSERT INTO @.placed_message (placed, epoch, to_worker, number, message)
-    SELECT one.id, one.epoch, false, one.number, one.message
+    INSERT INTO @.placed_message (tenant, placed, epoch, to_worker, number, message)
+    SELECT placed.tenant, one.id, one.epoch, false, one.number, one.message
     FROM unnest($1::text[], $2::int[], $3::int[], $4::text[]) AS one (id, epoch, number, message)
       JOIN @.placed AS placed ON placed.id = one.id AND placed.epoch = one.epoch AND placed.ended IS NULL
         AND placed.worker = $5 AND placed.term = $6

@@ -7,39 +7,42 @@ import { statement, type Database, type Row, type Run, type Value } from '../con
 import { newRevision } from './entries.ts'
 import { OperationOrder } from './operation-order.ts'
 
-const CHAIN = statement('audit_chain', 'SELECT * FROM @.audit_chain WHERE name = $1')
-const CHAINS = statement('audit_chains', 'SELECT name FROM @.audit_chain ORDER BY name')
-const NEW_CHAIN = statement('audit_new_chain', 'INSERT INTO @.audit_chain (name) VALUES ($1) ON CONFLICT DO NOTHING')
+const OWN_CHAIN = 'tenant = @TENANT AND chain = (SELECT id FROM @.audit_chain WHERE tenant = @TENANT AND name = $1)'
+const CHAIN = statement('audit_chain', 'SELECT * FROM @.audit_chain WHERE tenant = @TENANT AND name = $1')
+const CHAINS = statement('audit_chains', 'SELECT name FROM @.audit_chain WHERE tenant = @TENANT ORDER BY name')
+const NEW_CHAIN = statement('audit_new_chain', `
+  INSERT INTO @.audit_chain (name) VALUES ($1) ON CONFLICT (tenant, name) DO NOTHING`)
 /** The link of a row covers the one before it, which only the server knows: another process may share the chain. */
 const APPEND = statement('audit_append', `
   WITH head AS (
     UPDATE @.audit_chain SET last_position = last_position + $2::bigint, last_link = encode(sha256(convert_to(
       last_link || ' ' || (last_position + 1)::text || ' ' || $3::text, 'UTF8')), 'hex')
-    WHERE name = $1 RETURNING id, last_position, last_link
+    WHERE tenant = @TENANT AND name = $1 RETURNING id, last_position, last_link
   )
   INSERT INTO @.audit (chain, position, record, link, token)
   SELECT id, last_position - $2::bigint + 1, $3::text, last_link, $4::bigint FROM head
   RETURNING position + $2::bigint - 1 AS last`)
 const APPENDED = statement('audit_appended', `
   SELECT position + $3::bigint - 1 AS last FROM @.audit
-  WHERE chain = (SELECT id FROM @.audit_chain WHERE name = $1) AND position > $2 AND token = $4`)
+  WHERE ${OWN_CHAIN} AND position > $2 AND token = $4`)
 /** Starts with the row that contains the position. */
 const PAGE = statement('audit_page', `
   SELECT position, record, link FROM @.audit
-  WHERE chain = (SELECT id FROM @.audit_chain WHERE name = $1) AND position >= coalesce((
-    SELECT max(position) FROM @.audit
-    WHERE chain = (SELECT id FROM @.audit_chain WHERE name = $1) AND position <= $2), $2)
+  WHERE ${OWN_CHAIN} AND position >= coalesce((
+    SELECT max(position) FROM @.audit WHERE ${OWN_CHAIN} AND position <= $2), $2)
   ORDER BY position LIMIT $3`)
-const LOCK_CHAIN = statement('audit_lock', 'SELECT * FROM @.audit_chain WHERE name = $1 FOR UPDATE')
+const LOCK_CHAIN = statement('audit_lock', 'SELECT * FROM @.audit_chain WHERE tenant = @TENANT AND name = $1 FOR UPDATE')
 const ROW_OF = statement('audit_row_of', `
-  SELECT link, (SELECT min(position) FROM @.audit WHERE chain = $1 AND position > $2) AS next
-  FROM @.audit WHERE chain = $1 AND position <= $2 ORDER BY position DESC LIMIT 1`)
-const CUT = statement('audit_cut', 'DELETE FROM @.audit WHERE chain = $1 AND position <= $2')
+  SELECT link, (SELECT min(position) FROM @.audit WHERE tenant = @TENANT AND chain = $1 AND position > $2) AS next
+  FROM @.audit WHERE tenant = @TENANT AND chain = $1 AND position <= $2 ORDER BY position DESC LIMIT 1`)
+const CUT = statement('audit_cut', 'DELETE FROM @.audit WHERE tenant = @TENANT AND chain = $1 AND position <= $2')
 const START_AT = statement('audit_start_at', `
-  UPDATE @.audit_chain SET first_position = $2, before_link = $3 WHERE id = $1`)
+  UPDATE @.audit_chain SET first_position = $2, before_link = $3 WHERE tenant = @TENANT AND id = $1`)
 
 const ADOPT = statement('audit_adopt', `
-  WITH moved AS (UPDATE @.audit_chain SET last_position = $5, last_link = $6 WHERE id = $1)
+  WITH moved AS (
+    UPDATE @.audit_chain SET last_position = $5, last_link = $6 WHERE tenant = @TENANT AND id = $1
+  )
   INSERT INTO @.audit (chain, position, record, link, token)
   SELECT $1, one.position, one.record, one.link, 0
   FROM unnest($2::bigint[], $3::text[], $4::text[]) AS one (position, record, link)`)

@@ -22,21 +22,24 @@ const ADD_WITH_CONTENT = statement('change_add_content', `
     VALUES (coalesce($5::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint), $1, $2, $3, $4) RETURNING id, at
   ), kept AS (
     INSERT INTO @.content (digest, size, used, at, bytes) SELECT $6, $7, id, at, $8 FROM added
-    ON CONFLICT (digest) DO UPDATE SET used = excluded.used, at = excluded.at
+    ON CONFLICT (tenant, digest) DO UPDATE SET used = excluded.used, at = excluded.at
   )
   SELECT id FROM added`)
-const ADDED = statement('change_added', 'SELECT id FROM @.change WHERE id > $1 AND token = $2')
+const ADDED = statement('change_added', 'SELECT id FROM @.change WHERE tenant = @TENANT AND id > $1 AND token = $2')
 const LIST = statement('change_list', `
   SELECT id, at, workspace, session, record FROM @.change
-  WHERE id > $1 AND ($2::text IS NULL OR session = $2) AND ($3::text IS NULL OR workspace = $3) ORDER BY id`)
-const CONTENT = statement('change_content', 'SELECT bytes FROM @.content WHERE digest = $1')
+  WHERE tenant = @TENANT AND id > $1 AND ($2::text IS NULL OR session = $2) AND ($3::text IS NULL OR workspace = $3) ORDER BY id`)
+const CONTENT = statement('change_content', 'SELECT bytes FROM @.content WHERE tenant = @TENANT AND digest = $1')
 const DROP_OLD = statement('content_drop_old', `
-  DELETE FROM @.content WHERE at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $1::bigint`)
+  DELETE FROM @.content WHERE tenant = @TENANT AND at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $1::bigint`)
 const DROP_MOST = statement('content_drop_most', `
-  DELETE FROM @.content WHERE digest IN (
-    SELECT digest FROM (SELECT digest, sum(size) OVER (ORDER BY used DESC, digest) AS total FROM @.content) AS sums
-    WHERE total > $1)`)
-const DROP_CHANGES = statement('change_drop', 'DELETE FROM @.change WHERE id <= (SELECT max(id) FROM @.change) - $1::bigint')
+  DELETE FROM @.content WHERE tenant = @TENANT AND digest IN (
+    SELECT digest FROM (
+      SELECT digest, sum(size) OVER (ORDER BY used DESC, digest) AS total FROM @.content WHERE tenant = @TENANT
+    ) AS sums WHERE total > $1)`)
+const DROP_CHANGES = statement('change_drop', `
+  DELETE FROM @.change WHERE tenant = @TENANT AND id <= (
+    SELECT id FROM @.change WHERE tenant = @TENANT ORDER BY id DESC OFFSET $1 LIMIT 1)`)
 
 /** Content is dropped after each of these shares of the limit. */
 const PRUNE_SHARE = 1 / 16

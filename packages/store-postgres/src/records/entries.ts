@@ -6,23 +6,23 @@ import { byKey, nameOf, readRecord, storedRecord, storeError, writeRecord } from
 import { statement, type Database, type Row } from '../connection/database.ts'
 import { OperationOrder } from './operation-order.ts'
 
-const READ = statement('entry_read', 'SELECT value, revision FROM @.entry WHERE collection = $1 AND id = $2')
+const READ = statement('entry_read', 'SELECT value, revision FROM @.entry WHERE tenant = @TENANT AND collection = $1 AND id = $2')
 const WRITE = statement('entry_write', `
   INSERT INTO @.entry (collection, id, key, value, revision) VALUES ($1, $2, $3, $4, $5)
-  ON CONFLICT (collection, id) DO UPDATE SET value = excluded.value, revision = excluded.revision`)
-const REMOVE = statement('entry_remove', 'DELETE FROM @.entry WHERE collection = $1 AND id = $2')
+  ON CONFLICT (tenant, collection, id) DO UPDATE SET value = excluded.value, revision = excluded.revision`)
+const REMOVE = statement('entry_remove', 'DELETE FROM @.entry WHERE tenant = @TENANT AND collection = $1 AND id = $2')
 const LIST = statement('entry_list', `
   SELECT key, value FROM @.entry
-  WHERE collection = $1 AND starts_with(left(key, 200), left($2, 200)) AND starts_with(key, $2)`)
+  WHERE tenant = @TENANT AND collection = $1 AND starts_with(left(key, 200), left($2, 200)) AND starts_with(key, $2)`)
 // What `update` does with a record that it has read: only if it is still the same.
 const ADD = statement('entry_add', `
   INSERT INTO @.entry (collection, id, key, value, revision) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
   RETURNING true AS done`)
 const REPLACE = statement('entry_replace', `
-  UPDATE @.entry SET value = $4, revision = $5 WHERE collection = $1 AND id = $2 AND revision = $3
-  RETURNING true AS done`)
+  UPDATE @.entry SET value = $4, revision = $5
+  WHERE tenant = @TENANT AND collection = $1 AND id = $2 AND revision = $3 RETURNING true AS done`)
 const REMOVE_SAME = statement('entry_remove_same', `
-  DELETE FROM @.entry WHERE collection = $1 AND id = $2 AND revision = $3 RETURNING true AS done`)
+  DELETE FROM @.entry WHERE tenant = @TENANT AND collection = $1 AND id = $2 AND revision = $3 RETURNING true AS done`)
 
 /** After each lost race the next one waits longer. Each of them was won by another host. */
 const LONGEST_PAUSE_MS = 64

@@ -1,13 +1,14 @@
 import type {
   Freeze, FreezeReport, HostInfo, HostState, JoinedHost, Seat, SeatListener, ShownRow, Work,
 } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { storeClosed, storeError } from '@bulkhead/store/records'
-import type { Database, Row } from '../connection/database.ts'
-import { channelOf } from '../schema.ts'
+import type { Database, Row, Statement } from '../connection/database.ts'
+import { channelOf, SCHEMA_VERSION } from '../schema.ts'
 import { freezeIn, gateIn, type GateState } from './gate.ts'
 import { Notifications } from './notifications.ts'
 import { listedCall, objectIn, PostgresSeat } from './seat.ts'
-import { FREEZE, GATE, HOSTS, IS_GONE, JOIN, JOINED, THAW } from './work-statements.ts'
+import { FREEZE, GATE, HELD_TENANTS, HOLD, HOSTS, IS_GONE, JOIN, JOINED, RELEASE, TENANTS, THAW } from './work-statements.ts'
 
 /** A heartbeat is sent every two seconds. */
 const SILENT_MS = 6_000
@@ -25,7 +26,7 @@ export class PostgresWork implements Work {
 
   async join(info: HostInfo, listener: SeatListener): Promise<Seat> {
     this.#mustBeOpen()
-    const values = [info.id, JSON.stringify(info)]
+    const values = [info.id, JSON.stringify(info), SCHEMA_VERSION]
     const [row] = await this.#database.queryOnce(JOIN, values, async () => {
       const found = await this.#database.query(JOINED, values)
       return found.length > 0 ? found : undefined
@@ -62,14 +63,37 @@ export class PostgresWork implements Work {
   async freeze(order: Omit<Freeze, 'since'>): Promise<FreezeReport> {
     this.#mustBeOpen()
     const freeze: Freeze = { since: Date.now(), ...order }
-    await this.#database.query(FREEZE, [JSON.stringify(freeze), channelOf(this.#database.url.schema)])
+    const text = JSON.stringify(freeze)
+    await this.#database.query(FREEZE, [text, this.#channel])
+    await this.#eachTenant(TENANTS, HOLD, [text], 'frozen')
     return { freeze, unconfirmed: [] }
   }
 
   async thaw(): Promise<Freeze | undefined> {
     this.#mustBeOpen()
-    const [row] = await this.#database.query(THAW, [channelOf(this.#database.url.schema)])
+    const [row] = await this.#database.query(THAW, [this.#channel])
+    if (row?.['held'] === true) {
+      const { shown } = this.#database.url
+      throw storeError('refused-value', `The operator of the store ${shown} froze it, and only the operator can thaw it.`)
+    }
+    await this.#eachTenant(HELD_TENANTS, RELEASE, [], 'thawed')
     return freezeIn(row?.['frozen'])
+  }
+
+  /** The main one can hold all others. Each has a row that its own hosts lock, so none waits for another one. */
+  async #eachTenant(which: Statement, what: Statement, values: readonly string[], done: string): Promise<void> {
+    if (this.#database.tenant !== '') return
+    const tenants = (await this.#database.query(which)).map((row) => String(row['tenant']))
+    const results = await Promise.allSettled(tenants.map((tenant) =>
+      this.#database.query(what, [tenant, this.#channel, ...values])))
+    const failed = results.flatMap((result, index) => result.status === 'rejected' ? [{ name: tenants[index]!, why: result }] : [])
+    if (failed.length === 0) return
+    const names = failed.map(({ name }) => name).join(', ')
+    throw storeError('busy', `Everything is ${done} except these tenants: ${names}. (${messageOf(failed[0]!.why.reason)}) Try again.`)
+  }
+
+  get #channel(): string {
+    return channelOf(this.#database.url.schema)
   }
 
   /** Open calls stay for the next host. */

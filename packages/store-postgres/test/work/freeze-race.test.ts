@@ -27,7 +27,7 @@ describe('a freeze that is under way', needs('PostgreSQL'), () => {
     const started = Promise.race(starts)
     const waiting = async () => {
       const { rows } = await watcher.query(`SELECT 1 FROM pg_stat_activity
-        WHERE wait_event_type = 'Lock' AND query LIKE '%gate FOR SHARE%'`)
+        WHERE wait_event_type = 'Lock' AND query LIKE '%gate WHERE tenant = % FOR SHARE%'`)
       return rows.length
     }
     await expect.poll(() => Promise.race([waiting(), started])).toBeGreaterThan(0)
