@@ -35,6 +35,8 @@ const SECTIONS: readonly (readonly [title: string, guide: string, names: string]
   ['Sub-agents', 'For `runAgent` of `createHost`.', 'AgentRunner AgentRequest AgentResult BackgroundTask EndedTask'],
   ['MCP', 'See [MCP](../guides/mcp.md).', 'McpBook ReplicaRecords McpServerStatus LoginOptions McpResource McpPrompt McpEmbedder McpRoot SamplingRequest SamplingResult openKitPrompts KitPrompts'],
   ['Inspector', 'See [the inspector](../guides/inspector.md).', 'createInspector InspectorOptions Inspector'],
+  ['Recordings', 'For `host.recordings` and `host.replay`. See [record and replay](../guides/replay.md).',
+    'RecordingBook RecordedSession Recording RecordedCall RecordedValue PurgeFilter ReplayOptions ReplayReport ReplayDifference ValueDifference'],
   ['Store', 'See [the audit](../guides/audit.md).', 'openSqliteStore SqliteStoreOptions Store'],
 ]
 

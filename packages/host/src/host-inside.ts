@@ -1,6 +1,7 @@
 import type { CompartmentUse, Layer, LoadReport } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { Hooks } from './model/hooks.ts'
+import type { ReplayedCalls } from './policy/stub.ts'
 import type { QuestionDesk } from './policy/interaction/question-desk.ts'
 import type { Redaction } from './records/redaction.ts'
 import type { Session } from './sessions/session.ts'
@@ -18,6 +19,10 @@ export interface HostInside {
   sessions(): readonly InspectedSession[]
   /** Hooks of every session, those that are open included. */
   addHooks(hooks: Hooks): () => void
+  /** Resolves when calls so far are in the recordings of their sessions. Never rejects. */
+  recorded(): Promise<void>
+  /** Calls with these ids are replayed in an open session, until the function that it returns is called. */
+  replay(sessionId: string, calls: ReplayedCalls): () => void
   /** What was loaded last. */
   loaded(): LoadReport
   /** Reports an error that no call caused. */
@@ -53,6 +58,14 @@ export const insideOf = (
   },
   sessions: () => workspaces().flatMap((workspace) => [...workspace.sessions]).flatMap(({ family }) => family),
   addHooks: (added) => hooks.add(added),
+  recorded: async () => {
+    await Promise.all(workspaces().map((workspace) => workspace.written()))
+  },
+  replay: (sessionId, calls) => {
+    const owner = workspaces().find(({ openSessions }) => openSessions.has(sessionId))
+    owner?.context.replays.set(sessionId, calls)
+    return () => void owner?.context.replays.delete(sessionId)
+  },
   loaded: () => workspaces()[0]!.reloader.report,
   suppressed: (source, error) => workspaces()[0]!.context.events.suppressed(source, error),
   redact: (value) => redaction().value(value),

@@ -215,7 +215,7 @@ class ToolHost implements Host {
   }
 
   async flush(): Promise<void> {
-    await Promise.all(this.#workspaces.map(({ projectApprovals }) => projectApprovals.settled()))
+    await Promise.all(this.#workspaces.map((workspace) => workspace.written()))
     // Waits for both, also if one of them fails.
     const [, audit] = await Promise.allSettled([this.#sources.journal.settled(), this.#audit?.flush()])
     if (audit.status === 'rejected') throw audit.reason

@@ -11,3 +11,11 @@ export function readWhen(option: 'since' | 'until', given: string | undefined): 
   if (time) return time.toISOString()
   throw new UsageError(`--${option} must be a time such as ${TIME_FORMS}, not "${given}".`)
 }
+
+/** The time of --before, in milliseconds since 1970. Throws UsageError. */
+export function readBefore(given: string | undefined): number | undefined {
+  if (given === undefined) return undefined
+  const time = readTime(given, new Date(), false)
+  if (time) return time.getTime()
+  throw new UsageError(`--before must be a time such as ${TIME_FORMS}, not "${given}".`)
+}

@@ -1,10 +1,9 @@
-import { resolve } from 'node:path'
 import type { ReplicaRecords } from '@bulkhead/bridges/mcp'
 import {
   type AgentInput, BulkheadError, type CapabilityUse, type Clock, type Layer, type ProjectTrust, requireOptions, type Store,
 } from '@bulkhead/contract'
 import {
-  type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type Session,
+  createHost as createHostCore, type Host as CoreHost, openRecordings, type RecordingBook, type Session,
   type Hooks, type SessionOptions, type SmokeCheck, type SwitchReport, systemClock,
 } from '@bulkhead/host'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
@@ -15,8 +14,9 @@ import { argumentsReaders, type PromptSections } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { operatorEnvironment } from './command-environment.ts'
 import { closeStore } from './close-store.ts'
+import { canonicalFilter, inCanonicalFolder } from './canonical-options.ts'
 import { cacheFolder, canonicalPath, homeFolder } from './folders.ts'
-import { canonicalFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
+import { type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
 import { inspectable, UseListeners } from './inspectable.ts'
 import { type McpBook, mcpBook } from './mcp-book.ts'
 import {
@@ -26,6 +26,7 @@ import { type ForeignTool, OwnTools, type Registrable } from './own-tools.ts'
 import { LEARNING_CEILING, learningHere, learningSession } from './policy/learning.ts'
 import { rememberWalls } from './remembered-walls.ts'
 import { replicaRecords } from './replica-records.ts'
+import { type ReplayOptions, type ReplayReport, replaySession } from './replay/replay-session.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
 import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
 import { givenStore } from './store-choice.ts'
@@ -100,6 +101,14 @@ export interface Host extends Omit<CoreHost, 'inside' | 'register' | 'unregister
    */
   switchWorkspace(workspace: string, options?: Pick<CreateHostOptions, 'trust'>): Promise<SwitchReport>
   readonly mcp: McpBook
+  /** The recorded sessions in the store, see `record` of `openSession` and the configuration. */
+  readonly recordings: RecordingBook
+  /**
+   * Makes the calls of a recorded session again under today's policy, until one is different. They are answered from the
+   * record and begin nothing; with `from`, that call and the later ones run. Rejects with NotFound, ConfigInvalid, and as
+   * `openSession` does.
+   */
+  replay(id: string, options?: ReplayOptions): Promise<ReplayReport>
   /** What servers share that serve this store over HTTP. Absent if the store ends with the host. */
   readonly replicas?: ReplicaRecords
 }
@@ -246,6 +255,11 @@ export async function assembleHost(
     },
     ...(store.forgets ? {} : { replicas: replicaRecords(store, owner, first.report.config.merged) }),
     mcp: mcpBook(() => places.servers),
+    recordings: openRecordings(store),
+    async replay(id, chosen) {
+      await host.inside.recorded()
+      return replaySession({ core: host, openSession: (session) => whole.openSession(session) }, await whole.recordings.read(id), chosen)
+    },
     async switchWorkspace(folder, chosen = {}) {
       requireOptions('switchWorkspace', chosen, SWITCHED)
       const switched = await places.switchTo(await enter(folder, chosen.trust))
@@ -274,17 +288,3 @@ const AS_THEY_ARE = [
 
 const boundMethods = <Name extends keyof CoreHost>(host: CoreHost, names: readonly Name[]): Pick<CoreHost, Name> =>
   Object.fromEntries(names.map((name) => [name, (host[name] as () => unknown).bind(host)])) as Pick<CoreHost, Name>
-
-async function inCanonicalFolder<Options extends { readonly workspace?: string }>(session: Options): Promise<Options> {
-  const workspace: unknown = session?.workspace
-  return typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session
-}
-
-/** Approvals are stored by real path. For a deleted project, use the given path. */
-async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> {
-  const workspace: unknown = filter?.workspace
-  return typeof workspace !== 'string'
-    ? filter
-    : { ...filter, workspace: await canonicalFolder(workspace).catch(() => resolve(workspace)) }
-}
-

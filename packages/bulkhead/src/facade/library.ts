@@ -31,6 +31,9 @@ export type {
   ExtensionStatus, FreezeOrder, ReloadChange, ReloadReport, ReloadRequest, ResumeOptions, Session, SessionOptions,
   SmokeCheck, SwitchReport, Trial,
 } from '@bulkhead/host'
+export type { PurgeFilter, RecordedCall, RecordedSession, RecordedValue, Recording, RecordingBook } from '@bulkhead/host'
+export type { ReplayDifference, ReplayOptions, ReplayReport } from './replay/replay-session.ts'
+export type { ValueDifference } from './replay/difference.ts'
 export type {
   CallCheck, CallCheckAnswer, CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer,
   Observers, ResultAnswer, ResultCheck, ResultJudge,

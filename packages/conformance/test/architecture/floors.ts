@@ -58,7 +58,9 @@ const INNER_FLOORS: Readonly<Record<string, Floors>> = {
   'packages/broker/src/fs': ['fs.ts', 'snapshot', ['search', 'undo'], '*'],
   'packages/broker/src/net': ['inner-relay.ts', 'relay.ts', 'keys', '*'],
   'packages/bulkhead/src/cli': ['main.ts', ['calls', 'packages', 'policy', 'publish', 'servers', 'system'], '*'],
-  'packages/bulkhead/src/facade': ['library.ts', 'inspector', '*', ['bundling', 'policy', 'terminal'], 'folders.ts'],
+  'packages/bulkhead/src/facade': [
+    'library.ts', 'inspector', '*', ['bundling', 'policy', 'replay', 'terminal'], 'folders.ts',
+  ],
   'packages/inspector/src/server': ['*', 'events', ['calls', 'waiting'], 'access', ['fault.ts', 'inspected.ts']],
   'packages/sandbox/src/worker/shims': ['*', 'crypto', 'host.ts'],
   'packages/store/src/sqlite': ['try-store.ts', 'open-sqlite-store.ts', 'sqlite-store.ts', ['audit', 'work'], '*'],

@@ -39,6 +39,8 @@ export interface CallRow {
   readonly errorCode?: string
   readonly message?: string
   readonly durationMs?: number
+  /** How often its tool ran. Absent in records of earlier versions. */
+  readonly attempts?: number
   /** How long people were asked. Absent if no one was. */
   readonly askedMs?: number
   /** Who answered last, if the answer says so. */
@@ -67,7 +69,8 @@ export function callRowOf(records: readonly PlacedRecord[]): CallRow | undefined
     subject: textIn(record, 'approvalKey') ?? '', state: stateOf(ended?.record, decision),
     ...optional('decision', decision), ...optional('errorCode', textIn(end, 'errorCode')),
     ...optional('message', textIn(end, 'message') ?? textIn(end, 'reason')),
-    ...optional('durationMs', numberIn(end, 'durationMs')), ...optional('askedMs', sumOf(asked)),
+    ...optional('durationMs', numberIn(end, 'durationMs')), ...optional('attempts', numberIn(end, 'attempt')),
+    ...optional('askedMs', sumOf(asked)),
     ...optional('answeredBy', answeredBy), ...optional('parent', parent),
   }
 }

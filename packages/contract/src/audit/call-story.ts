@@ -23,7 +23,6 @@ export interface CallStory extends CallRow {
   /** What it used while it ran, where a rule denied it or a person was asked. */
   readonly uses: readonly CallUsed[]
   readonly keys: readonly KeySent[]
-  readonly attempts?: number
   /** Its effects: the first of each attempt and step, in words. Absent in records of earlier versions. */
   readonly began?: readonly string[]
   /** About the length of the result as JSON. */
@@ -130,7 +129,6 @@ export function storyOf(records: readonly PlacedRecord[], session: string, call:
     questions: questionsIn(own),
     uses: of('ToolInvocationDecided').filter((record) => !isSameDecision(record, row, decided)).map(useOf),
     keys: own.filter(({ record }) => typeOf(record).startsWith('Key')).map(({ record }) => keyOf(record)),
-    ...optional('attempts', numberIn(end, 'attempt')),
     ...optional('began', Array.isArray(began) ? began.filter((one) => typeof one === 'string') : undefined),
     ...optional('resultChars', numberIn(end, 'resultChars')), ...optional('errorClass', textIn(end, 'errorClass')),
     children: childrenIn(records, session, call),

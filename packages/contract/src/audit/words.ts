@@ -13,11 +13,12 @@ export const cutText = (text: string, most = MOST_SUBJECT): string =>
   text.length > most ? `${text.slice(0, most - 1)}…` : text
 
 /** How it ended, how long it took, and how long people were asked, in words. */
-export function resultWords({ state, errorCode, durationMs, askedMs }: CallRow): string {
+export function resultWords({ state, errorCode, durationMs, askedMs, attempts }: CallRow): string {
   const result = state === 'succeeded' ? 'ok' : state === 'open' ? 'no end yet'
     : errorCode === undefined ? state : `${state} ${errorCode}`
   const took = state === 'denied' || durationMs === undefined ? '' : ` ${durationInWords(durationMs)}`
-  return `${result}${took}${askedMs === undefined ? '' : `, asked ${durationInWords(askedMs)}`}`
+  const isAnswered = attempts === 0 && (state === 'succeeded' || state === 'failed')
+  return `${isAnswered ? 'not run, recorded answer: ' : ''}${result}${took}${askedMs === undefined ? '' : `, asked ${durationInWords(askedMs)}`}`
 }
 
 /** What allowed or denied it, in words. The reason says more than the source if it names the rule, with file and line. */

@@ -283,6 +283,11 @@ export const configFileSchema = z.strictObject({
         + 'outlives the host, and no later layer can disable it.',
       ),
   }).optional().describe('The record of decisions and calls.'),
+  record: z.boolean().optional()
+    .describe(
+      'Whether arguments and outcomes of calls are kept, without secrets, so that `bulkhead replay` can show and repeat a '
+      + 'session. Of no effect in the configuration of a project. Default: false.',
+    ),
   store: storeSettings.optional()
     .describe('Where approvals, state and the audit are kept. Of no effect in the configuration of a project.'),
 })

@@ -56,6 +56,7 @@ export const machinePolicySchema = z.strictObject({
   }).optional().describe('What packages must prove before they are used.'),
   sandbox: z.strictObject({ os: z.literal('require').exactOptional().describe('The only value.') }).optional()
     .describe('All isolation by the operating system, or nothing runs.'),
+  record: z.boolean().optional().describe('true: every session is recorded. false: none is.'),
   store: storeSettings.optional().describe('Where every host of this machine keeps approvals, state and the audit.'),
   commands: z.strictObject({
     read: commands.shape.read.describe('The most that configurations may name. What is not inside is left out.'),

@@ -22,6 +22,9 @@ export const storeSettings = z.strictObject({
     pausedDays: days('a call waits for an answer. Default: 90.'),
     approvalDays: days('an approval is listed after its end. Default: 90.'),
     clientDays: days('a client of `bulkhead mcp` can continue in another replica. Default: 30.'),
+    recordDays: days('a recorded session is kept after its last call. Default: 7.'),
+    recordMiB: wholeNumber.max(1_048_576).exactOptional()
+      .describe('How much of recorded sessions is kept, in MiB; the oldest go first. Default: 256.'),
     auditDays: days('the audit is kept. Older records are removed without an archive. Default: until it is archived.'),
   }).exactOptional().describe('What a store keeps, and for how long.'),
 })

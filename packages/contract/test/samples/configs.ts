@@ -62,6 +62,7 @@ export const wholeConfig = {
   },
   budget: { tokens: 8000, calls: 20 },
   audit: { enabled: true, arguments: false },
+  record: true,
   store: { url: 'postgres://bulkhead@db.test/agents?sslmode=verify-full', retention: { changesDays: 7 } },
 }
 

@@ -75,6 +75,10 @@ function carryOut(decided: DecidedCall, { verdict, approvals, revision }: Answer
   return { call, decision, isApproved, approvals, revision, lossesBefore }
 }
 
+/** For a recorded call that ran: someone or something allowed it then. */
+export const allowedBefore = (decided: DecidedCall, host: HostContext): AllowedCall =>
+  carryOut(decided, { verdict: approve('approval', 'the recording', 'it ran when it was recorded') }, host)
+
 /** From the decision on. */
 type WithDecision = Pick<DecidedCall, 'call' | 'decision'>
 

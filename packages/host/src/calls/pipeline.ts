@@ -16,15 +16,24 @@ import { execute } from './execute.ts'
 import { frozenVerdict, pass } from './gate.ts'
 import { guardResult, isResultGuarded } from './guard-result.ts'
 import { runBeforeHooks } from './hooks.ts'
+import { recordCall, saidIn } from './record-call.ts'
 import { isRevertible, recordEffect } from './record-effect.ts'
 import { claimKey, keyedCall, recordOutcome, Replay } from './keyed-call.ts'
 import { propose, receive, resolve, takeArguments, validate, type Proposal } from './receive.ts'
-import { endingOf, replayOf, saveWhole, settle, type Ending } from './settle.ts'
+import { endingOf, keyedEnding, saveWhole, settle, type Ending } from './settle.ts'
+import { answerFor, executeStub, replayOf } from './stubbed-call.ts'
 
 /** Runs one call to its single outcome. Never rejects. */
 export function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
-  const run = new CallRun<StageRecord>(propose(proposal, host.clock))
+  const run = begun(proposal, host)
   return finish(run, authorize(run, host, true, (allowed) => reserve(allowed, run, host)), host)
+}
+
+function begun(proposal: Proposal, { clock }: HostContext): CallRun<StageRecord> {
+  const call = propose(proposal, clock)
+  const run = new CallRun<StageRecord>(call)
+  run.number = call.session.recording?.next()
+  return run
 }
 
 /** A call of a response, decided but not run. The promise is settled. */
@@ -35,7 +44,7 @@ export interface PreparedCall {
 
 /** Decides on a call, and asks a person if necessary. Never rejects. */
 export async function prepareCall(proposal: Proposal, host: HostContext): Promise<PreparedCall> {
-  const run = new CallRun<StageRecord>(propose(proposal, host.clock))
+  const run = begun(proposal, host)
   const allowed = authorize(run, host, false, (call) => call)
   await Promise.allSettled([allowed])
   return { run, allowed }
@@ -81,7 +90,9 @@ async function authorize<Next>(
   try {
     claimId(callOf(run.reached))
     const taken = take(run, isAdmitted)
-    const starting = taken.call.tool.extension.prepare()
+    const replayed = replayOf(taken.call, host)
+    const stub = replayed?.stub
+    const starting = stub ? undefined : taken.call.tool.extension.prepare()
     if (starting) await untilAborted(starting, taken.call.signal)
     const validated = check(run, taken)
     open(validated, run, host)
@@ -96,8 +107,9 @@ async function authorize<Next>(
     const decided = run.reach(decide(evaluated, host, freeze && frozenVerdict(freeze, validated.tool.name)))
     const claiming = claimKey(decided, run, host)
     if (claiming) await claiming
-    const allowed = decided.decision.verdict.action === 'ask'
-      ? await ask(decided, run, host) : requireAllowed(decided, host)
+    replayed?.decided(saidIn(decided.decision), decided.decision.verdict.reason)
+    const allowed = decided.decision.verdict.action !== 'ask' ? requireAllowed(decided, host)
+      : stub ? answerFor(stub, decided, host) : await ask(decided, run, host)
     return next(run.reach(allowed))
   } finally {
     host.order.leave(turn)
@@ -178,16 +190,19 @@ async function finish(run: CallRun<StageRecord>, ready: Promise<BudgetedCall>, h
     const cleared = await runBeforeHooks(budgeted, host)
     if (isAuditRequired(host)) await untilRecorded(allowed, host)
     const started = await pass(cleared, run, host)
-    const executed = run.reach(await execute(started, run.attempts, host))
-    if (isRevertible(executed)) await recordEffect(executed, host)
-    ending = endingOf(run, isResultGuarded(call) ? await guardResult(executed, host) : executed, host)
+    const stub = replayOf(call, host)?.stub
+    const executed = run.reach(stub ? executeStub(started, stub) : await execute(started, run.attempts, host))
+    if (!stub && isRevertible(executed)) await recordEffect(executed, host)
+    const whole = isResultGuarded(call) ? await guardResult(executed, host) : executed
+    ending = { ...endingOf(run, whole, host), ...(stub && { replayed: true }) }
   } catch (thrown) {
-    ending = thrown instanceof Replay ? replayOf(thrown.outcome) : endingOf(run, BulkheadError.from(thrown), host)
+    ending = thrown instanceof Replay ? keyedEnding(thrown.outcome) : endingOf(run, BulkheadError.from(thrown), host)
   }
   const saved = ending.long && await saveWhole(ending.long, host)
   let isRecorded = true
   try {
     const outcome = settle(run, ending, saved, host)
+    if (run.number !== undefined) recordCall(run, outcome, host)
     if (run.claimed || run.attempts.steps) isRecorded = await recordOutcome(run, outcome, host)
     return outcome
   } finally {

@@ -35,7 +35,7 @@ interface LongResult {
 }
 
 /** The outcome that a call with the same idempotency key had. */
-export const replayOf = ({ metadata: _, ...body }: Outcome): Ending =>
+export const keyedEnding = ({ metadata: _, ...body }: Outcome): Ending =>
   ({ body: body as OutcomeBody, claimed: NOTHING_CLAIMED, replayed: true })
 
 /** The result or the error of a call, as long as a model may see it. The observers are notified. */

@@ -118,6 +118,8 @@ export class CallRun<Call> {
   keyed: Keyed | undefined
   /** It claimed that key. */
   claimed = false
+  /** Its place among the recorded calls of its session. Absent if the session is not recorded. */
+  number: number | undefined
 
   constructor(call: Call) {
     this.#reached = call

@@ -5,6 +5,7 @@ import type { Json } from '@bulkhead/kit/json'
 import type { CallIds } from '../model/call-ids.ts'
 import type { Hooks } from '../model/hooks.ts'
 import type { SessionKeeper } from '../model/session-keeper.ts'
+import type { SessionRecording } from '../records/session-recording.ts'
 import type { SessionApprovals } from './approvals/session-approvals.ts'
 import type { Interactions } from './interaction/interactions.ts'
 import type { PausedCalls } from './interaction/paused-calls.ts'
@@ -46,6 +47,8 @@ export interface SessionScope {
   readonly hooks: { readonly all: readonly Hooks[] }
   /** Stores the session, so that another host can continue it. Absent for sub-agents, and if nothing outlives the host. */
   readonly kept: SessionKeeper | undefined
+  /** Keeps arguments and outcomes. Absent if the session is not recorded. */
+  readonly recording: SessionRecording | undefined
   /** The call of `task` that waits for this session. */
   readonly waiting: WaitingCall | undefined
 }

@@ -17,6 +17,7 @@ import type { EventBus } from '../records/events.ts'
 import type { HostSeat } from '../records/host-seat.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import type { RecordedOutcomes } from '../records/recorded-outcomes.ts'
+import type { Recordings } from '../records/session-recording.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { CountFiles } from './approvals/offers.ts'
@@ -24,6 +25,7 @@ import type { WaitingCall, SessionScope } from './call-session.ts'
 import type { Decision, MadeChange } from './decision.ts'
 import type { QuestionDesk } from './interaction/question-desk.ts'
 import type { PausedCalls, Resumption } from './interaction/paused-calls.ts'
+import type { ReplayedCalls } from './stub.ts'
 
 /** Where a call is made from. */
 export interface CallScope {
@@ -263,6 +265,9 @@ export interface HostContext {
   readonly desk: QuestionDesk
   /** Of calls with an idempotency key. Absent if nothing outlives the process. */
   readonly outcomes: RecordedOutcomes | undefined
+  readonly recordings: Recordings
+  /** By the id of the session. */
+  readonly replays: Map<string, ReplayedCalls>
   readonly sidecar: Sidecar | undefined
   /** The open turns of every session. */
   readonly turns: Leases

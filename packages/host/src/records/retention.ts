@@ -3,6 +3,7 @@ import { isJsonObject } from '@bulkhead/kit/json'
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
+const MIB = 1024 ** 2
 
 /** How long what hosts record is kept, in milliseconds. */
 export interface Retention {
@@ -14,15 +15,21 @@ export interface Retention {
   readonly pausedMs: number
   /** An approval after its end. */
   readonly approvalMs: number
+  /** A recorded session after its last call. */
+  readonly recordMs: number
+  /** All recorded sessions. */
+  readonly recordBytes: number
   /** undefined: until it is archived. */
   readonly auditMs: number | undefined
 }
 
 export function retentionOf({ store }: Pick<ConfigFile, 'store'>): Retention {
   const { sessionDays = 7, outcomeHours = 24, pausedDays = 90, approvalDays = 90, auditDays } = store?.retention ?? {}
+  const { recordDays = 7, recordMiB = 256 } = store?.retention ?? {}
   return {
     sessionMs: sessionDays * DAY_MS, outcomeMs: outcomeHours * HOUR_MS, pausedMs: pausedDays * DAY_MS,
-    approvalMs: approvalDays * DAY_MS, auditMs: auditDays === undefined ? undefined : auditDays * DAY_MS,
+    approvalMs: approvalDays * DAY_MS,
+    recordMs: recordDays * DAY_MS, recordBytes: recordMiB * MIB, auditMs: auditDays === undefined ? undefined : auditDays * DAY_MS,
   }
 }
 

@@ -275,7 +275,7 @@ export class HostSession implements Session {
     if (this.#turn) await this.endTurn()
     this.#cancel.end()
     await sidecar?.discard?.(this.id).catch((thrown: unknown) => events.suppressed('sidecar', thrown))
-    await this.#budget.leave(stays)
+    await Promise.all([this.#budget.leave(stays), this.#scope.recording?.end()])
     await (stays ? this.#kept?.release() : this.#kept?.remove())
     events.emit({ type: 'SessionClosed', sessionId: this.id })
     open.delete(this.id)

@@ -7,7 +7,7 @@ import type { SessionOptions } from './session.ts'
 /** Options that are data. A session is continued with those that it was opened with. */
 const DATA = [
   'agent', 'roots', 'adHoc', 'mode', 'rules', 'role', 'roles', 'tools', 'codeMode', 'interactionTimeoutMs', 'pause',
-  'headless', 'ceiling', 'strategy', 'continues',
+  'headless', 'ceiling', 'strategy', 'continues', 'record',
 ] as const satisfies readonly (keyof SessionOptions)[]
 
 /** Options that are code and can deny a call. A session that had one is not continued without it. */

@@ -14,6 +14,7 @@ import type { AgentsRequire } from '../policy/agent-bound.ts'
 import { restoreMemory } from '../policy/session-memory.ts'
 import type { Agents, UsableAgent } from './agents.ts'
 import type { KeepRequest, KeptSession, Resumed } from './kept-session.ts'
+import { openedWith } from './resumption.ts'
 import { sessionPlaces, type RootSources } from './roots.ts'
 import { policyFrom, type SessionOptions } from './session.ts'
 
@@ -85,6 +86,7 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
       desk: host.desk,
       queue: outer?.interactions.queue, over,
     }),
+    recording: recordingOf(request, principal?.id, sources),
     paused, asking: host.outcomes && (kept ?? paused) && host.paused,
     client: options.client ?? outer?.client,
     continues: options.continues,
@@ -96,6 +98,19 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
     scope.approvals.restore(resumed.record.approvals)
   }
   return scope
+}
+
+/** Of a session that is resumed, the calls are added to those before. */
+function recordingOf(
+  { id, options, outer }: ScopeRequest, principal: string | undefined, { host, settings: { file, machine }, workspace }: ScopeSources,
+): SessionScope['recording'] {
+  const isRecorded = machine.record ?? options.record ?? (outer ? outer.recording !== undefined : file.record ?? false)
+  if (!isRecorded) return undefined
+  const { openedAt, options: opened, code } = openedWith(options, host.clock.now())
+  return host.recordings.begin({
+    id, workspace, openedAt, options: opened, code,
+    ...(principal !== undefined && { principal }), ...(outer && { parentId: outer.id }),
+  })
 }
 
 /** What a session is opened from. `Opened`: the class of sessions. */

@@ -151,6 +151,11 @@ export interface SessionOptions {
   readonly stateMachine?: StateMachine
   /** Evaluate every gated call; a function runs before the call. The first that denies ends it. */
   readonly guards?: readonly (CallCheck | Guard)[]
+  /**
+   * Whether arguments and outcomes of its calls are kept, to replay them. The policy of the machine decides first. Default:
+   * that of the parent session, else the configuration's.
+   */
+  readonly record?: boolean
   /** The id of an earlier session that this one continues. The tool `undo` reaches its changes too. */
   readonly continues?: string
   /** Cancels the session and everything in it. */
@@ -188,7 +193,7 @@ const OPTIONS: OptionForms<SessionOptions & SubagentOptions> = {
   interactionTimeoutMs: forms.above(0), pause: forms.flag, headless: forms.oneOf('deny', 'halt'), ceiling: forms.object,
   budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text, hooks: oneOrSeveral(HOOKS_FORM),
   watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD), signal: forms.signal,
-  background: forms.flag, continues: forms.text, agent: forms.either(forms.text, forms.object), roots: forms.list(forms.text),
+  background: forms.flag, record: forms.flag, continues: forms.text, agent: forms.either(forms.text, forms.object), roots: forms.list(forms.text),
   adHoc: forms.list(forms.text),
   client: forms.atLeast({ readText: forms.method, writeText: forms.method, run: forms.method }),
 }

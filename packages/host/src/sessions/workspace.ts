@@ -28,6 +28,7 @@ import type { EventBus } from '../records/events.ts'
 import type { HostSeat } from '../records/host-seat.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import { retentionOf } from '../records/retention.ts'
+import { Recordings } from '../records/session-recording.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import { Agents, ceilingDiagnostics, namingOf, readAgent } from './agents.ts'
 import type { RunningCall } from '../calls/running-call.ts'
@@ -118,10 +119,10 @@ export class Workspace {
       store, workspace, owner: seat, clock, events, retention,
     })
     this.projectApprovals = new ProjectApprovals({ store, work: seat, workspace, events, clock, retention })
+    const redaction = secretsOf(() => registry.candidates, env)
     const settleCallsOf = (host: string): Promise<boolean> => journal.settleCallsOf(host)
     const outcomes = store.forgets ? undefined : new RecordedOutcomes({
-      store, workspace, owner: seat, keptMs: retention.outcomeMs, now: () => clock.now(), settleCallsOf,
-      redaction: secretsOf(() => registry.candidates, env),
+      store, workspace, owner: seat, keptMs: retention.outcomeMs, now: () => clock.now(), settleCallsOf, redaction,
     })
     const shared = { store, workspace, env, events, clock, sidecar, callTool: createNestedCaller(() => this.context) }
     const registry = new Registry({
@@ -140,6 +141,11 @@ export class Workspace {
       whyNotStarted: sandbox.whyNotStarted?.bind(sandbox),
       commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
       order: new TickOrder(), desk,
+      recordings: new Recordings({
+        store, retention, redaction, now: () => clock.now(),
+        failed: (thrown) => events.suppressed('recording a session', thrown),
+      }),
+      replays: new Map(),
       paused: new PausedCalls({
         store, workspace, owner: seat, retention, now: () => clock.now(), settleCallsOf,
         placeOf: outcomes && ((key, principal) => outcomes.placeOf(key, principal)),
@@ -258,6 +264,11 @@ export class Workspace {
 
   async walls(): Promise<WallReport> {
     return wallReport(await this.#sandbox.walls?.() ?? [])
+  }
+
+  /** Resolves when approvals and recordings so far are in the store or lost. Never rejects. */
+  async written(): Promise<void> {
+    await Promise.all([this.projectApprovals.settled(), this.context.recordings.settled()])
   }
 
   /** Stops everything that runs here, dependents first. */

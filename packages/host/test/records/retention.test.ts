@@ -10,14 +10,19 @@ import { createWorld } from '../twin/world.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
+const MIB = 1024 ** 2
 
 test('each setting has a default, and only the audit is kept without end', () => {
   expect(retentionOf({})).toEqual({
     sessionMs: 7 * DAY_MS, outcomeMs: DAY_MS, pausedMs: 90 * DAY_MS, approvalMs: 90 * DAY_MS, auditMs: undefined,
+    recordMs: 7 * DAY_MS, recordBytes: 256 * MIB,
   })
-  const retention = { sessionDays: 1, outcomeHours: 2, pausedDays: 3, approvalDays: 4, auditDays: 5 }
+  const retention = {
+    sessionDays: 1, outcomeHours: 2, pausedDays: 3, approvalDays: 4, auditDays: 5, recordDays: 6, recordMiB: 1,
+  }
   expect(retentionOf({ store: { retention } })).toEqual({
     sessionMs: DAY_MS, outcomeMs: 2 * HOUR_MS, pausedMs: 3 * DAY_MS, approvalMs: 4 * DAY_MS, auditMs: 5 * DAY_MS,
+    recordMs: 6 * DAY_MS, recordBytes: MIB,
   })
 })
 

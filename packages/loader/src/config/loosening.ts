@@ -101,7 +101,7 @@ const STRICTER: readonly (readonly [RegExp, IsStricter])[] = [
   [/^rules\/\*$/, (rule) => isJsonObject(rule) && rule['action'] !== 'allow'],
   [/^roles\/\*$/, (allowed) => allowed === false],
   [/^toolsEnabled$|^sandbox\/os$|^audit\/require$|^approvals\/projectDays$|^watchdogs(?:\/|$)/, noEffect],
-  [/^policy\/conformance\/|^commands\/|^treatment\/|^store\/|^extensions\/\*\/runsOn$/, noEffect],
+  [/^policy\/conformance\/|^commands\/|^treatment\/|^store\/|^record$|^extensions\/\*\/runsOn$/, noEffect],
   [/^approvals\/sessionMinutes$|^budget\/|^search\/callsPerSession$|^(?:tools\/\*|search)\/timeoutMs$/, lower],
   [/^retries\/attempts$/, lowerThan(CALL_LIMITS.attempts)],
   [/^(?:tools\/\*|extensions\/\*|skills)\/enabled$/, switchedOff],

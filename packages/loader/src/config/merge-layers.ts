@@ -18,14 +18,14 @@ export function mergeLayers(layers: readonly LayerConfig[]): ConfigFile {
 
 /**
  * A machine only restricts. A project, which may be third-party, cannot lengthen approvals or disable watchdogs, and has
- * no say in what commands see and get, in how modes of tools are treated, in where records are kept, nor in where code
- * runs.
+ * no say in what commands see and get, in how modes of tools are treated, in what is recorded and where, nor in where
+ * code runs.
  */
 function partsOf({ layer, config }: LayerConfig): Readonly<Record<'overrides' | 'restrictions', JsonObject>> {
   const all = config as unknown as JsonObject
   if (layer === 'machine') return { overrides: {}, restrictions: all }
   if (layer !== 'project') return { overrides: all, restrictions: {} }
-  const { approvals, watchdogs, commands: _commands, treatment: _treatment, store: _store, ...counting } = all
+  const { approvals, watchdogs, commands: _commands, treatment: _treatment, store: _store, record: _record, ...counting } = all
   const overrides = { ...counting, ...(config.extensions && { extensions: onThisMachine(config.extensions) }) }
   return { overrides, restrictions: { ...(approvals && { approvals }), ...(watchdogs && { watchdogs }) } }
 }

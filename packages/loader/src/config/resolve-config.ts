@@ -144,34 +144,30 @@ export interface ConfigWarning {
 
 function configWarnings(layers: readonly LayerConfig[], merged: ConfigFile): readonly ConfigWarning[] {
   return layers.flatMap((source) => [
-    ...allowlistWithoutMode(source.config, layers), ...commandsOfProject(source), ...treatmentOfProject(source),
-    ...approvalsOfProject(source), ...storeOfProject(source), ...machinesOfProject(source),
+    ...allowlistWithoutMode(source.config, layers), ...refusedToProject(source),
+    ...approvalsOfProject(source), ...machinesOfProject(source),
     ...keysNamedTwice(source, merged),
   ].map((fault) => ({ source, fault })))
 }
 
-/** A project could make its own tools run without a question. */
-function treatmentOfProject({ layer, config }: LayerConfig): Fault[] {
-  if (layer !== 'project' || config.treatment === undefined) return []
-  const message = 'A project cannot change how modes of tools are treated, so this has no effect. '
-    + 'Write it into your own configuration.'
-  return [{ stage: 'configSchema', code: 'ConfigInvalid', path: '/treatment', message }]
-}
+/** Settings of which a project has no say. A project could … */
+const NOT_OF_PROJECTS: readonly (readonly [setting: keyof ConfigFile, what: string])[] = [
+  // … make its own tools run without a question.
+  ['treatment', 'change how modes of tools are treated'],
+  // … make commands see more of the user, or load its own code.
+  ['commands', 'change what commands see and get'],
+  // … keep its own approvals, and hide what it did.
+  ['store', 'choose the store'],
+  // … have private results kept, or hide what it did.
+  ['record', 'decide what is recorded'],
+]
 
-/** A project could make commands see more of the user, or load its own code. */
-function commandsOfProject({ layer, config }: LayerConfig): Fault[] {
-  if (layer !== 'project' || config.commands === undefined) return []
-  const message = 'A project cannot change what commands see and get, so this has no effect. '
-    + 'Set it in your own configuration.'
-  return [{ stage: 'configSchema', code: 'ConfigInvalid', path: '/commands', message }]
-}
-
-/** A project could keep its own approvals, and hide what it did. */
-function storeOfProject({ layer, config }: LayerConfig): Fault[] {
-  if (layer !== 'project' || config.store === undefined) return []
-  const message = 'A project cannot choose the store, so this has no effect. Set it in your own configuration.'
-  return [{ stage: 'configSchema', code: 'ConfigInvalid', path: '/store', message }]
-}
+const refusedToProject = ({ layer, config }: LayerConfig): Fault[] => NOT_OF_PROJECTS
+  .filter(([setting]) => layer === 'project' && config[setting] !== undefined)
+  .map(([setting, what]) => ({
+    stage: 'configSchema', code: 'ConfigInvalid', path: `/${setting}`,
+    message: `A project cannot ${what}, so this has no effect. Set it in your own configuration.`,
+  }))
 
 /** A project could send its code, and what tools are given, to other machines. */
 function machinesOfProject({ layer, config: { extensions = {} } }: LayerConfig): Fault[] {

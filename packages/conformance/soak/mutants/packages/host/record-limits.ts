@@ -2,6 +2,41 @@ import type { Mutant } from '../../mutant.ts'
 
 export const HOST_RECORD_LIMITS: readonly Mutant[] = [
   {
+    what: 'MAX_VALUE_BYTES: a value of a recorded call',
+    file: 'packages/host/src/records/session-recording.ts',
+    from: 'if (bytes <= MAX_VALUE_BYTES && ',
+    to: 'if (',
+    test: 'packages/host/test/records/recording.test.ts',
+  },
+  {
+    what: 'MAX_SESSION_BYTES: a recorded session',
+    file: 'packages/host/src/records/session-recording.ts',
+    from: 'this.#bytes >= MAX_SESSION_BYTES',
+    to: 'this.#bytes >= Infinity',
+    test: 'packages/host/test/records/recording.test.ts',
+  },
+  {
+    what: 'store.retention.recordMiB: all recorded sessions',
+    file: 'packages/host/src/records/session-recording.ts',
+    from: 'bytes > recordBytes || ',
+    to: '',
+    test: 'packages/host/test/records/recording.test.ts',
+  },
+  {
+    what: 'promise: recorded calls have no secrets',
+    file: 'packages/host/src/records/session-recording.ts',
+    from: 'this.#value(redaction.value(outcome))',
+    to: 'this.#value(outcome)',
+    test: 'packages/host/test/records/recording.test.ts',
+  },
+  {
+    what: 'promise: the tool of a call that is replayed with a stub does not run',
+    file: 'packages/host/src/calls/pipeline.ts',
+    from: 'stub ? executeStub(started, stub) : ',
+    to: '',
+    test: 'packages/bulkhead/test/replay.test.ts',
+  },
+  {
     what: 'CALL_LIMITS.sessionIds: ids of calls that a session knows',
     file: 'packages/host/src/model/call-ids.ts',
     from: 'if (oldest !== undefined) ',
