@@ -9,7 +9,7 @@ import { extensionId, headerName, secretName, toolName, webUrl, workerLabel, wor
 import { languageServer, localServer } from './local-servers.ts'
 import { budgetLimits, commandSafetyConfigSchema, packagePolicy, perLayer, ruleSchema } from './policy.ts'
 import { search } from './search.ts'
-import { storeSettings } from './store.ts'
+import { auditSettings, storeSettings } from './store.ts'
 
 /** Third-party code never runs inline. No configuration file can change that. */
 const thirdPartyPlacement = z.enum(['thread', 'process'])
@@ -272,17 +272,7 @@ export const configFileSchema = z.strictObject({
     pre: z.array(z.string().min(1).max(128)).optional().describe('Guards that run before the call.'),
     post: z.array(z.string().min(1).max(128)).optional().describe('Guards that run after the call.'),
   }).optional().describe('The order of guards, by id. Other guards follow in the order of their registration.'),
-  audit: z.strictObject({
-    enabled: z.boolean().optional()
-      .describe('Whether decisions and calls are recorded. Default: true if the store outlives the host.'),
-    arguments: z.boolean().optional()
-      .describe('Whether the arguments of calls are recorded, not only their digest. Default: false.'),
-    require: z.boolean().optional()
-      .describe(
-        'Whether a call is refused unless its decision is recorded first. It overrides `enabled`, needs a store that '
-        + 'outlives the host, and no later layer can disable it.',
-      ),
-  }).optional().describe('The record of decisions and calls.'),
+  audit: auditSettings.optional().describe('The record of decisions and calls.'),
   record: z.boolean().optional()
     .describe(
       'Whether arguments and outcomes of calls are kept, without secrets, so that `bulkhead replay` can show and repeat a '

@@ -28,3 +28,15 @@ export const storeSettings = z.strictObject({
     auditDays: days('the audit is kept. Older records are removed without an archive. Default: until it is archived.'),
   }).exactOptional().describe('What a store keeps, and for how long.'),
 })
+
+export const auditSettings = z.strictObject({
+  enabled: z.boolean().optional()
+    .describe('Whether decisions and calls are recorded. Default: true if the store outlives the host.'),
+  arguments: z.boolean().optional()
+    .describe('Whether the arguments of calls are recorded, not only their digest. Default: false.'),
+  require: z.boolean().optional()
+    .describe(
+      'Whether a call is refused unless its decision is recorded first. It overrides `enabled`, needs a store that '
+      + 'outlives the host, and no later layer can disable it.',
+    ),
+})

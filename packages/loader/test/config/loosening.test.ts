@@ -57,7 +57,7 @@ describe('does not list a setting that tightens or has no effect', () => {
 })
 
 test('every configuration key is classified or listed', () => {
-  const withoutEffect = new Set(['$schema', 'mcp', 'openapi', 'lsp', 'toolsEnabled', 'watchdogs'])
+  const withoutEffect = new Set(['$schema', 'mcp', 'openapi', 'lsp', 'toolsEnabled', 'watchdogs', 'record'])
   const keys = Object.keys(configFileSchema.shape).filter((key) => !withoutEffect.has(key))
   for (const key of keys) expect(paths({ [key]: 'not known' } as never)).toEqual([`/${key}`])
 })
