@@ -32,6 +32,8 @@ const SECTIONS: readonly (readonly [title: string, guide: string, names: string]
   ['Editors', 'For `client` of `openSession`. See [ACP](../guides/acp.md).', 'WorkspaceClient ClientCall ClientCommand ClientRun'],
   ['Agents', 'See [agents](../guides/agents.md).', 'defineAgent AgentInput AgentManifest AgentDescriptor'],
   ['Hosts on one store', 'For `host.hosts`, `host.freeze` and `host.thaw`.', 'JoinedHost FreezeOrder Freeze FreezeReport'],
+  ['Workers', 'For `extensions.*.runsOn` of the [configuration](configuration.md).',
+    'createWorker CreateWorkerOptions RunningWorker EndedCall ListedWorker WorkerInfo'],
   ['Sub-agents', 'For `runAgent` of `createHost`.', 'AgentRunner AgentRequest AgentResult BackgroundTask EndedTask'],
   ['MCP', 'See [MCP](../guides/mcp.md).', 'McpBook ReplicaRecords McpServerStatus LoginOptions McpResource McpPrompt McpEmbedder McpRoot SamplingRequest SamplingResult openKitPrompts KitPrompts'],
   ['Inspector', 'See [the inspector](../guides/inspector.md).', 'createInspector InspectorOptions Inspector'],

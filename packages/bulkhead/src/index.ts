@@ -6,7 +6,7 @@ const library = await import('./facade/library.ts')
 
 export const {
   BulkheadError, callAsStep, COMMAND_SAFETY_PATTERNS, CORE_VERSION, createCommandClassifier, createHeadlessInteractor, createHost, createInspector,
-  createProgrammaticInteractor, createTerminalInteractor, defineAgent, defineTool, openKitPrompts,
+  createProgrammaticInteractor, createTerminalInteractor, createWorker, defineAgent, defineTool, openKitPrompts,
   openSqliteStore, StepError,
 } = library
 export type StepError = InstanceType<typeof library.StepError>

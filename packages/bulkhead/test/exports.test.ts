@@ -9,7 +9,7 @@ it('exports exactly the pinned names', () => {
   expect(Object.keys(bulkhead).toSorted()).toEqual([
     'BulkheadError', 'COMMAND_SAFETY_PATTERNS', 'CORE_VERSION', 'StepError', 'callAsStep', 'createCommandClassifier',
     'createHeadlessInteractor', 'createHost', 'createInspector', 'createProgrammaticInteractor',
-    'createTerminalInteractor', 'defineAgent', 'defineTool', 'openKitPrompts', 'openSqliteStore',
+    'createTerminalInteractor', 'createWorker', 'defineAgent', 'defineTool', 'openKitPrompts', 'openSqliteStore',
   ])
 })
 

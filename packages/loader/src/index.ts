@@ -1,4 +1,5 @@
 export { Installer } from './install/installer.ts'
+export { admitPackage, packFiles } from './install/admit-package.ts'
 export { inspectPackage, type InspectOptions, type Inspection } from './install/obtain-package.ts'
 export {
   canStateProvenance, lastPublished, planPublication, publishPackage, type Publication, type PublishingOptions,

@@ -1,6 +1,7 @@
 import type { ReplicaRecords } from '@bulkhead/bridges/mcp'
 import {
-  type AgentInput, BulkheadError, type CapabilityUse, type Clock, type Layer, type ProjectTrust, requireOptions, type Store,
+  type AgentInput, BulkheadError, type CapabilityUse, type Clock, type Layer, type ListedWorker, type ProjectTrust,
+  requireOptions, type Store,
 } from '@bulkhead/contract'
 import {
   createHost as createHostCore, type Host as CoreHost, openRecordings, type RecordingBook, type Session,
@@ -109,6 +110,8 @@ export interface Host extends Omit<CoreHost, 'inside' | 'register' | 'unregister
    * `openSession` does.
    */
   replay(id: string, options?: ReplayOptions): Promise<ReplayReport>
+  /** The workers on the store, with what they have and do. Rejects with StoreUnavailable. */
+  workers(): Promise<readonly ListedWorker[]>
   /** What servers share that serve this store over HTTP. Absent if the store ends with the host. */
   readonly replicas?: ReplicaRecords
 }
@@ -197,7 +200,7 @@ export async function assembleHost(
   const surroundings = {
     variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
     signal: closing.signal, ...ofSandbox, uses, ...(learning && { onUse: learning.onUse }),
-    storeFiles: await Promise.all((store.files ?? []).map(canonicalPath)),
+    storeFiles: await Promise.all((store.files ?? []).map(canonicalPath)), placements: store.placements,
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>
     openPlace(loader, folder, trust, { ...options, ...surroundings })
@@ -260,6 +263,7 @@ export async function assembleHost(
       await host.inside.recorded()
       return replaySession({ core: host, openSession: (session) => whole.openSession(session) }, await whole.recordings.read(id), chosen)
     },
+    workers: async () => await store.placements?.workers() ?? [],
     async switchWorkspace(folder, chosen = {}) {
       requireOptions('switchWorkspace', chosen, SWITCHED)
       const switched = await places.switchTo(await enter(folder, chosen.trust))

@@ -21,6 +21,12 @@ export const cacheFolder = (home: string, { cache }: { readonly cache?: string }
 /** Where changes of several files are noted until they are complete. */
 export const changesFolder = (home: string): string => join(home, 'changes')
 
+/** What this machine signs calls and results with. */
+export const machineKeyFile = (home: string): string => join(home, 'machine-key.pem')
+
+/** Whose calls, results and packages this machine accepts. */
+export const fleetFile = (home: string): string => join(home, 'fleet.json')
+
 /** Where the tokens of remote servers are kept. */
 export const signInFolder = (home: string): string => join(home, 'oauth')
 

@@ -3,10 +3,13 @@ import type { SqliteStoreOptions } from '@bulkhead/store'
 import type { KitPrompts } from '@bulkhead/tools-bundled'
 import { keepCompiledCode } from './compiled-code.ts'
 import type { CreateHostOptions, Host } from './create-host.ts'
+import type { CreateWorkerOptions, RunningWorker } from './create-worker.ts'
 import type { Inspector, InspectorOptions } from './inspector/create-inspector.ts'
 
 export { callAsStep, StepError, type StepCall } from './call-as-step.ts'
 export type { CreateHostOptions, Host } from './create-host.ts'
+export type { CreateWorkerOptions, RunningWorker } from './create-worker.ts'
+export type { EndedCall } from '@bulkhead/workers'
 export type { LoginOptions, McpBook } from './mcp-book.ts'
 export type { GridaToolContract, NamedTool, StudToolContract } from './foreign-tools.ts'
 export type { ForeignTool, Registrable } from './own-tools.ts'
@@ -54,7 +57,7 @@ export type {
   CommandClassification,
   CommandSafetyPattern, Completion, ConfigFile, Content, Diagnostic, EmbeddedResource, ErrorCode, ErrorOutcome, EventListener, EventOf,
   EventType, ExtensionDescriptor, Freeze, FreezeReport, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor,
-  JoinedHost,
+  JoinedHost, ListedWorker, WorkerInfo,
   MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTool, ProjectTrust, ResourceLink, Rule, SecurityMode, StateMachine,
   Store, ToolDefinition, ToolListing, WorkspaceClient,
 } from '@bulkhead/contract'
@@ -73,6 +76,12 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   keepCompiledCode()
   const implementation = await import('./create-host.ts')
   return implementation.createHost(options)
+}
+
+/** Serves calls of hosts on the same store. Rejects with ConfigInvalid, ProjectPathInvalid and StoreUnavailable. */
+export async function createWorker(options: CreateWorkerOptions): Promise<RunningWorker> {
+  const implementation = await import('./create-worker.ts')
+  return implementation.createWorker(options)
 }
 
 /**

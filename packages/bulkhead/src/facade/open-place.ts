@@ -2,7 +2,8 @@ import type { McpEmbedder } from '@bulkhead/bridges/mcp'
 import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import type {
-  CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, ProjectDecision, ProjectTrust,
+  CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, Placements, ProjectDecision,
+  ProjectTrust,
   ResolvedConfig,
   SkillDescriptor, UseTap,
 } from '@bulkhead/contract'
@@ -19,6 +20,7 @@ import { lateJail, lateSandbox, loadLateCode } from './late-sandbox.ts'
 import { canonicalFolder, userFolder, userSkills } from './loader-options.ts'
 import { otherLayersIn, unreadLayers } from './other-layers.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
+import { withWorkers } from './workers.ts'
 
 export interface PlaceOptions {
   /** Answers questions about trust, and of extensions that start without a call. Sessions have their own interactor. */
@@ -46,6 +48,8 @@ export interface PlaceSurroundings {
   readonly cacheFolder: string
   /** The files of the store, canonical. */
   readonly storeFiles: readonly string[]
+  /** The calls on workers, if the store has them. */
+  readonly placements?: Placements | undefined
   /** Aborted when the host closes. */
   readonly signal: AbortSignal
   /** Called after each use of a power. */
@@ -74,7 +78,7 @@ export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
   const { interactor, watch, config, mcp, variables, operator, home, projectFolder, env, signal, onUse, uses } = options
-  const { cacheFolder: cache, storeFiles, onFailure, inspect, keepsSpares = true } = options
+  const { cacheFolder: cache, storeFiles, placements, onFailure, inspect, keepsSpares = true } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
   const otherLayers = otherLayersIn(workspace, projectFolder)
@@ -125,14 +129,14 @@ export async function openPlace(
     findRoot: (path) => findRoot(path, kept, projectFolder),
     commandVariables: shownVariables(ofCommands, commands),
     watchServers: (...listeners) => servers.watch(...listeners),
-    sandbox: lateSandbox(async () => {
+    sandbox: withWorkers(lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({
         workspace, cache, operator: ofCommands, kept, ownCode: readOnly, projectLayer, storeFiles, journal, ...sandbox,
         ...(onUse && { onUse }), ...(uses && { uses }), ...(onFailure && { onFailure }), ...(inspect && { inspect }),
         ...(!keepsSpares && { spares: { process: 0, thread: 0 } }),
       })
-    }, () => loadLateCode(servers)),
+    }, () => loadLateCode(servers)), { placements, home, variables: { 'workspace': [workspace], 'user-data': [userFolder(home)] } }),
     source: { load, ...(watching ? { watch: watching } : {}) },
   }
 }

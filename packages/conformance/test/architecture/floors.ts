@@ -39,6 +39,7 @@ const FLOORS: Readonly<Record<string, Floors>> = {
   ],
   'packages/conformance': ['index.ts', 'ports', '*', 'specifications'],
   'packages/inspector': ['index.ts', ['links', 'page', 'server'], ['bundle', 'protocol.ts'], 'protocol'],
+  'packages/workers': ['index.ts', ['caller', 'worker'], 'messages', 'ticket', 'keys'],
   'packages/bulkhead': [['bin.ts', 'testing'], 'cli', 'index.ts', 'facade'],
   'packages/create-bulkhead': ['bin.ts'],
   'bench': ['*', 'subjects', ['harness', 'peers'], 'loads'],

@@ -91,6 +91,8 @@ export interface ToolInvocation {
   readonly leftMs?: number | undefined
   /** Whether a repetition is harmless, so that the call may begin its effects again. */
   readonly isRepeatable?: boolean
+  /** The tool that tells whether the call has happened. */
+  readonly verify?: string | undefined
   /** How long its commands may run from now. Then they are ended, and the tool gets their output. Absent: no limit. */
   readonly commandMs?: number | undefined
   /**

@@ -113,6 +113,10 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     return isRepeatable(this.call.tool.definition.effects)
   }
 
+  get verify(): string | undefined {
+    return this.call.tool.definition.verify
+  }
+
   get confinement(): string | undefined {
     return this.call.session.policy.confinement
   }

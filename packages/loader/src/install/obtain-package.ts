@@ -142,7 +142,7 @@ export async function obtainPackage(spec: InstallSpec, sources: Sources, layerRo
 }
 
 /** Rejects with PackageUnsafe. */
-async function unpack(bytes: Uint8Array, limits: LoaderLimits, name: string): Promise<PackageContents> {
+export async function unpack(bytes: Uint8Array, limits: LoaderLimits, name: string): Promise<PackageContents> {
   const read = await readTarballApart({ bytes, limits })
   if (!read.ok) throw unsafe(name, `The archive ${read.message}`)
   for (const [path, content] of read.files) {

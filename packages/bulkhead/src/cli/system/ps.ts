@@ -4,6 +4,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { Command } from '../command.ts'
 import { RECORDS_OPTIONS, storeHere, withStore } from '../host-options.ts'
 import { printJson, table } from '../output.ts'
+import { ageOf } from './age.ts'
 import { frozenText, workOf } from './freeze.ts'
 
 interface Found {
@@ -89,15 +90,4 @@ const stateOf = ({ state, isFrozen }: JoinedHost, freeze: Freeze | undefined): s
 function textOf(row: ShownRow['row'], name: string): string {
   const value = row[name]
   return typeof value === 'string' ? value : '-'
-}
-
-/** Such as 5 s, 12 min or 3 h. */
-function ageOf(since: unknown, now: number): string {
-  if (typeof since !== 'number' || since === 0) return '-'
-  const seconds = Math.max(0, Math.floor((now - since) / 1_000))
-  if (seconds < 120) return `${seconds} s`
-  const minutes = Math.floor(seconds / 60)
-  if (minutes < 120) return `${minutes} min`
-  const hours = Math.floor(minutes / 60)
-  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`
 }

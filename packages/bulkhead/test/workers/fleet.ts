@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { openPostgresStore } from '@bulkhead/store-postgres'
+import { addToFleet, openMachineKey } from '@bulkhead/workers'
+import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
+import type { CreateHostOptions, Host } from '../../src/facade/create-host.ts'
+import type { CreateWorkerOptions } from '../../src/facade/create-worker.ts'
+import { fleetFile, machineKeyFile } from '../../src/facade/folders.ts'
+import { createHost } from '../../src/index.ts'
+import { CACHE } from '../cache.ts'
+
+export interface WorkerTerms extends Omit<CreateWorkerOptions, 'store' | 'onCall'> {
+  readonly url: string
+  readonly leaseMs: number
+}
+
+const LEASE_MS = 1_000
+const WORKER = join(import.meta.dirname, 'fixtures/worker.ts')
+
+type Line = Readonly<Record<string, unknown>> & { readonly type: string }
+
+/** A worker in a process of its own. */
+export class WorkerProcess {
+  readonly child: ChildProcess
+  readonly lines: Line[] = []
+  readonly #closed: Promise<unknown>
+
+  constructor(terms: WorkerTerms) {
+    this.child = spawn(process.execPath, [WORKER, JSON.stringify(terms)], {
+      stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, XDG_CACHE_HOME: CACHE },
+    })
+    this.#closed = once(this.child, 'close')
+    createInterface({ input: this.child.stdout! }).on('line', (line) => this.lines.push(JSON.parse(line) as Line))
+  }
+
+  said(type: string): Line | undefined {
+    return this.lines.find((line) => line.type === type)
+  }
+
+  async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
+    this.child.kill('SIGCONT')
+    this.child.kill(signal)
+    await this.#closed
+    return this.child.exitCode
+  }
+}
+
+/** A caller and its workers, on one server. Everything ends with it. */
+export class Fleet {
+  readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-fleet-')))
+  readonly home = join(this.folder, 'home')
+  readonly workerHome = join(this.folder, 'worker')
+  readonly workspace = join(this.folder, 'work')
+  readonly url: string
+  readonly workers: WorkerProcess[] = []
+  readonly #closing: (() => Promise<unknown>)[] = []
+
+  private constructor(url: string) {
+    this.url = url
+    for (const folder of [this.home, this.workerHome, this.workspace]) mkdirSync(folder, { recursive: true })
+  }
+
+  /** The machines trust each other. */
+  static async open(): Promise<Fleet> {
+    const fleet = new Fleet((await sharedPostgres()).url(newSchema()))
+    const { home, workerHome } = fleet
+    addToFleet(fleetFile(home), 'worker', 'w', openMachineKey(machineKeyFile(workerHome)).publicKey)
+    addToFleet(fleetFile(workerHome), 'caller', 'c', openMachineKey(machineKeyFile(home)).publicKey)
+    return fleet
+  }
+
+  async host(options: Partial<CreateHostOptions> = {}): Promise<Host> {
+    const store = await openPostgresStore({ url: this.url }, { leaseMs: LEASE_MS })
+    const host = await createHost({
+      workspace: this.workspace, home: this.home, cache: CACHE, store, trust: 'declined', env: {}, ...options,
+    })
+    this.#closing.push(() => host.close())
+    return host
+  }
+
+  /** The packages of these extensions may run on workers. */
+  trustPackages(host: Host): void {
+    for (const { extension, packageDigest, layer } of host.tools()) {
+      if (layer === 'global') addToFleet(fleetFile(this.workerHome), 'package', extension, packageDigest)
+    }
+  }
+
+  worker(terms: Partial<WorkerTerms> = {}): WorkerProcess {
+    const worker = new WorkerProcess({
+      url: this.url, leaseMs: LEASE_MS, home: this.workerHome, cache: CACHE, labels: ['gpu'], ceiling: {}, ...terms,
+    })
+    this.workers.push(worker)
+    return worker
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.workers.map((worker) => worker.end()))
+    for (const close of this.#closing) await close()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,118 @@
+import { BulkheadError, type BegunEffect, type LeasedCall } from '@bulkhead/contract'
+import { onAbort } from '@bulkhead/kit/deadlines'
+import type { Json } from '@bulkhead/kit/json'
+import type { MachineKey } from '../keys/machine-key.ts'
+import { readAnswer, type NoteMethod, type RequestMethod } from '../messages/protocol.ts'
+import { writeResult, type CallResult } from '../messages/result.ts'
+import { Inbox, Outbox } from '../messages/signed-messages.ts'
+import type { Ticket } from '../ticket/ticket.ts'
+
+/** What one call on a worker says to its caller. */
+export class CallerLink {
+  readonly #leased: LeasedCall
+  readonly #key: MachineKey
+  readonly #outbox: Outbox
+  readonly #ended = new AbortController()
+  readonly #asked = new Map<number, PromiseWithResolvers<Json>>()
+  /** By step. The caller has noted that the call begins something. */
+  readonly #noted = new Map<string, Promise<Json>>()
+  #count = 0
+  #step: string | undefined
+
+  constructor(leased: LeasedCall, ticket: Ticket, key: MachineKey) {
+    this.#leased = leased
+    this.#key = key
+    this.#outbox = new Outbox(leased, 'to caller', key, (message) => leased.send(message))
+    const inbox = new Inbox(leased, 'to worker', (by) => by === ticket.caller)
+    leased.listen((message) => {
+      try {
+        for (const entry of inbox.read(message)) this.#answered(entry)
+      } catch (thrown) {
+        this.#end(BulkheadError.from(thrown))
+      }
+    })
+    onAbort(leased.signal, () => this.#end(BulkheadError.from(leased.signal.reason, 'ToolCancelled')))
+  }
+
+  /** Aborted when the call may not go on: its lease is lost, it is cancelled, or its caller sent what it cannot send. */
+  get signal(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  /** What is too long is left out. */
+  note(method: NoteMethod, ...args: readonly Json[]): void {
+    if (this.#ended.signal.aborted) return
+    try {
+      this.#outbox.add([null, method, ...args])
+    } catch {
+      // A note is not part of the result.
+    }
+  }
+
+  ask(method: RequestMethod, ...args: readonly Json[]): Promise<Json> {
+    if (this.#ended.signal.aborted) return Promise.reject(this.#ended.signal.reason as Error)
+    const id = ++this.#count
+    const answer = Promise.withResolvers<Json>()
+    this.#asked.set(id, answer)
+    try {
+      this.#outbox.add([id, method, ...args])
+    } catch (thrown) {
+      this.#asked.delete(id)
+      answer.reject(thrown)
+    }
+    return answer.promise
+  }
+
+  /**
+   * Before each effect. The caller notes the first one of each step, or says that the call is over; then the store checks
+   * lease and epoch. Rejects if the effect must not begin.
+   */
+  async begin(what: string): Promise<void> {
+    const step = this.#step
+    const key = step ?? ''
+    let noted = this.#noted.get(key)
+    if (noted === undefined) {
+      noted = this.ask('begin', what.slice(0, 1_000).toWellFormed())
+      this.#noted.set(key, noted)
+      noted.catch(() => this.#noted.delete(key))
+    }
+    await noted
+    const effect: BegunEffect = { attempt: this.#leased.epoch, at: Date.now(), what, ...(step !== undefined && { step }) }
+    await this.#leased.begin(effect)
+  }
+
+  async beginStep(name: string): Promise<{ readonly result: Json } | undefined> {
+    const kept = await this.ask('step.begin', name)
+    if (kept !== null) return kept as unknown as { readonly result: Json }
+    this.#step = name
+    return undefined
+  }
+
+  async endStep(name: string, ...result: readonly Json[]): Promise<void> {
+    this.#step = undefined
+    await this.ask('step.end', name, ...result.map((value) => ({ result: value })))
+  }
+
+  /** After everything that was said before. Without an answer of the store, the call ends as lost. Never rejects. */
+  async settle(result: CallResult): Promise<void> {
+    const bytes = writeResult(result, this.#leased, this.#key)
+    await this.#outbox.sent().catch(() => undefined)
+    await this.#leased.settle(bytes).catch(() => undefined)
+    this.#end(new BulkheadError('ToolCancelled', 'The call is over.'))
+  }
+
+  #answered(entry: Json): void {
+    const answer = readAnswer(entry)
+    const asked = this.#asked.get(answer.id)
+    this.#asked.delete(answer.id)
+    if ('error' in answer) asked?.reject(answer.error)
+    else asked?.resolve(answer.value)
+  }
+
+  #end(reason: BulkheadError): void {
+    if (this.#ended.signal.aborted) return
+    this.#ended.abort(reason)
+    for (const asked of this.#asked.values()) asked.reject(reason)
+    this.#asked.clear()
+  }
+}

@@ -1,0 +1,105 @@
+import { BulkheadError, type ErrorCode } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import { expect, it } from 'vitest'
+import { newMachineKey } from '../src/keys/machine-key.ts'
+import { readAnswer, readError, readWorkerEntry, wireError } from '../src/messages/protocol.ts'
+import { readResult, writeResult } from '../src/messages/result.ts'
+import { Inbox, Outbox } from '../src/messages/signed-messages.ts'
+
+const worker = newMachineKey()
+const channel = { id: 'a', epoch: 1, ticket: 't' }
+const inbox = (of: Partial<typeof channel> = {}) =>
+  new Inbox({ ...channel, ...of }, 'to caller', (key) => key === worker.publicKey)
+
+/** What a worker sends for these entries, each after the one before. */
+async function sent(entries: readonly Json[], key = worker): Promise<readonly Json[]> {
+  const messages: Json[] = []
+  const outbox = new Outbox(channel, 'to caller', key, async (message) => void messages.push(message))
+  for (const entry of entries) {
+    outbox.add(entry)
+    await outbox.sent()
+  }
+  return messages
+}
+
+const codeOf = (work: () => unknown): ErrorCode | undefined => {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return BulkheadError.from(error).code
+  }
+}
+
+it('messages arrive once and in order', async () => {
+  const [first, second] = await sent(['one', 'two'])
+  const reader = inbox()
+  expect(reader.read(first!)).toEqual(['one'])
+  expect(codeOf(() => reader.read(first!))).toBe('BoundaryViolation')
+  const other = inbox()
+  expect(codeOf(() => other.read(second!))).toBe('BoundaryViolation')
+})
+
+it('entries that wait for an earlier message go together', async () => {
+  const messages: Json[] = []
+  const outbox = new Outbox(channel, 'to caller', worker, async (message) => void messages.push(message))
+  for (const entry of [1, 2, 3]) outbox.add(entry)
+  await outbox.sent()
+  expect(messages).toHaveLength(1)
+  expect(inbox().read(messages[0]!)).toEqual([1, 2, 3])
+  expect(() => outbox.add('x'.repeat(500_000))).toThrow(/characters/)
+})
+
+it('a message counts for one attempt of one call, in one direction, from a trusted worker', async () => {
+  const [message] = await sent(['one'])
+  for (const other of [{ id: 'b' }, { epoch: 2 }, { ticket: 'u' }]) {
+    expect(codeOf(() => inbox(other).read(message!))).toBe('BoundaryViolation')
+  }
+  expect(codeOf(() => new Inbox(channel, 'to worker', () => true).read(message!))).toBe('BoundaryViolation')
+  const [forged] = await sent(['one'], newMachineKey())
+  expect(codeOf(() => inbox().read(forged!))).toBe('BoundaryViolation')
+  const edited = { ...message as object, text: '[1,"two"]' }
+  expect(codeOf(() => inbox().read(edited as Json))).toBe('BoundaryViolation')
+})
+
+it('two trusted workers cannot speak for one attempt', async () => {
+  const other = newMachineKey()
+  const reader = new Inbox(channel, 'to caller', () => true)
+  reader.read((await sent(['one']))[0]!)
+  expect(codeOf(() => readResult(writeResult({ value: 1 }, channel, other), channel, reader))).toBe('BoundaryViolation')
+})
+
+it('a result is read if a trusted worker signed it for this attempt', () => {
+  const bytes = writeResult({ value: { a: 1 } }, channel, worker)
+  expect(readResult(bytes, channel, inbox())).toEqual({ value: { a: 1 } })
+  expect(codeOf(() => readResult(bytes, { ...channel, epoch: 2 }, inbox()))).toBe('BoundaryViolation')
+  const edited = Buffer.from(bytes)
+  edited[edited.length - 3]! ^= 1
+  expect(codeOf(() => readResult(edited, channel, inbox()))).toBe('BoundaryViolation')
+  expect(codeOf(() => readResult(writeResult({ value: 1 }, channel, newMachineKey()), channel, inbox())))
+    .toBe('BoundaryViolation')
+})
+
+it('an error keeps its code and what kind of error caused it, and claims nothing that its caller decides', () => {
+  const cause = Object.assign(new Error('x'), { name: 'ToolError' })
+  const error = new BulkheadError('ResourceBusy', 'busy', { data: { a: 1 }, cause })
+  const read = readError(wireError(error), 'ToolExecutionFailed')
+  expect(read).toMatchObject({ code: 'ResourceBusy', message: 'busy', data: { a: 1 }, cause: { name: 'ToolError' } })
+  for (const code of ['CompartmentGone', 'NoWorkerReady', 'LeaseLost', 'NotACode']) {
+    expect(readError({ code, message: 'x' }, 'ToolExecutionFailed').code).toBe('ToolExecutionFailed')
+  }
+})
+
+it('a worker calls known methods with few arguments, and nothing else', () => {
+  expect(readWorkerEntry([1, 'begin', 'writes a'])).toMatchObject({ kind: 'request', method: 'begin' })
+  expect(readWorkerEntry([null, 'progress', 'half'])).toMatchObject({ kind: 'note', method: 'progress' })
+  const wrong = [
+    [1, 'constructor'], [null, 'begin', 'x'], ['1', 'begin'], [1, 'progress'], 'begin', [1, 'begin', 1, 2, 3, 4],
+  ]
+  for (const entry of wrong) {
+    expect(codeOf(() => readWorkerEntry(entry as Json))).toBe('BoundaryViolation')
+  }
+  for (const entry of [[1, 'yes', 2], [1.5, true, 2], [1, true], 7]) {
+    expect(codeOf(() => readAnswer(entry as Json))).toBe('BoundaryViolation')
+  }
+})
