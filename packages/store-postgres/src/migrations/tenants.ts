@@ -53,8 +53,10 @@ export const ADD_TENANTS = `
   ALTER TABLE @.placed_chunk DROP CONSTRAINT placed_chunk_placed_fkey, DROP CONSTRAINT placed_chunk_pkey,
     ADD PRIMARY KEY (placed, epoch, number, tenant),
     ADD FOREIGN KEY (tenant, placed) REFERENCES @.placed (tenant, id) ON DELETE CASCADE;
+  ALTER TABLE @.package_chunk DROP CONSTRAINT package_chunk_digest_fkey;
   ALTER TABLE @.package DROP CONSTRAINT package_pkey, ADD PRIMARY KEY (tenant, digest);
-  ALTER TABLE @.package_chunk DROP CONSTRAINT package_chunk_pkey, ADD PRIMARY KEY (tenant, digest, number);`
+  ALTER TABLE @.package_chunk DROP CONSTRAINT package_chunk_pkey, ADD PRIMARY KEY (tenant, digest, number),
+    ADD FOREIGN KEY (tenant, digest) REFERENCES @.package ON DELETE CASCADE;`
 
 /**
  * Puts the tenant into every key. Numbers of chains are random: a sequence would tell how many there are, and one tenant

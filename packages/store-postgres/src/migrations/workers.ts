@@ -36,7 +36,7 @@ export const WORKERS = `CREATE TABLE @.worker (
     begun text,
     begun_before text[] NOT NULL DEFAULT '{}',
     cancelled boolean NOT NULL DEFAULT false,
-    closed boolean NOT NULL DEFAULT false,
+    closed timestamptz,
     ended text CHECK (ended IN ('settled', 'lost', 'untaken', 'closed')),
     result bytea CHECK (octet_length(result) <= 1048576),
     chunks integer NOT NULL DEFAULT 0 CHECK (chunks BETWEEN 0 AND 64)
@@ -63,11 +63,11 @@ export const WORKERS = `CREATE TABLE @.worker (
   ALTER TABLE @.placed_chunk ALTER COLUMN bytes SET STORAGE EXTERNAL;
   CREATE TABLE @.package (
     digest text PRIMARY KEY,
-    chunks integer NOT NULL,
+    chunks integer,
     used date NOT NULL DEFAULT current_date
   );
   CREATE TABLE @.package_chunk (
-    digest text NOT NULL,
+    digest text NOT NULL REFERENCES @.package ON DELETE CASCADE,
     number integer NOT NULL,
     bytes bytea NOT NULL CHECK (octet_length(bytes) <= 1048576),
     PRIMARY KEY (digest, number)

@@ -35,8 +35,8 @@ export const PLACE = statement('placed_place', `
     (SELECT count(pg_notify(ready.channel || '_w', '')) FROM ready, added)`)
 
 /**
- * What is new of the calls of a host. It ends those whose worker lost its lease, and those that no worker takes any more:
- * in the row that a worker must change to take a call, to begin an effect and to settle.
+ * What is new of the calls of a host. From time to time it also ends those whose worker lost its lease, and those that no
+ * worker takes any more: in the row that a worker must change to take a call, to begin its first effect and to settle.
  */
 export const WATCH = statement('placed_watch', `
   WITH mine AS MATERIALIZED (
@@ -44,7 +44,7 @@ export const WATCH = statement('placed_watch', `
       AS mine (id, epoch, last, is_taken, has_begun)
   ), judged AS (
     UPDATE @.placed AS placed SET ended = CASE WHEN placed.worker IS NULL THEN 'untaken' ELSE 'lost' END
-    FROM mine WHERE placed.id = mine.id AND placed.epoch = mine.epoch AND placed.ended IS NULL AND CASE
+    FROM mine WHERE $7 AND placed.id = mine.id AND placed.epoch = mine.epoch AND placed.ended IS NULL AND CASE
       WHEN placed.worker IS NULL THEN placed.deadline < clock_timestamp() OR NOT EXISTS (
         SELECT FROM @.worker AS worker WHERE ${SERVES('worker', 'placed')} AND ${READY('worker')})
       ELSE NOT EXISTS (
@@ -95,7 +95,7 @@ export const AGAIN = statement('placed_again', `
       cancelled = false, begun = NULL,
       begun_before = CASE WHEN placed.begun IS NULL THEN placed.begun_before
         ELSE placed.begun_before || placed.begun END
-    WHERE placed.id = $1 AND placed.epoch = $2 AND placed.ended = 'lost' AND NOT placed.closed
+    WHERE placed.id = $1 AND placed.epoch = $2 AND placed.ended = 'lost' AND placed.closed IS NULL
       AND (placed.begun IS NULL OR $4::boolean)
     RETURNING placed.id, placed.labels, placed.workspace, placed.major
   ), ready AS MATERIALIZED (
@@ -114,7 +114,7 @@ export const FORGET = statement('placed_forget', `
 /** Of a caller that is gone. Each row stays until it is swept, so that this can be asked again. */
 export const CLOSE = statement('placed_close', `
   WITH shut AS (
-    UPDATE @.placed AS placed SET closed = true, ended = coalesce(placed.ended, 'closed')
+    UPDATE @.placed AS placed SET closed = clock_timestamp(), ended = coalesce(placed.ended, 'closed')
     WHERE placed.tenant = @TENANT AND placed.session = $1 AND placed.call = $2
     RETURNING placed.at, placed.worker, placed.begun_before, placed.begun
   )

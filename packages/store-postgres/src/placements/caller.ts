@@ -24,6 +24,7 @@ export class Caller implements PlacedCalls {
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
   #looksAgain = false
+  #judges = false
   /** How often there was a reason to look. */
   #heard = 0
 
@@ -79,9 +80,10 @@ export class Caller implements PlacedCalls {
     await this.#forgets.add(id)
   }
 
-  /** Called for a notification, and from time to time. */
-  look(): void {
+  /** Called for a notification. From time to time it also looks whether leases are late. */
+  look(judges = false): void {
     this.#heard++
+    this.#judges ||= judges
     if (this.#calls.size === 0) return
     this.#looksAgain = true
     this.#looking ??= this.#lookAll().finally(() => { this.#looking = undefined })
@@ -98,7 +100,7 @@ export class Caller implements PlacedCalls {
     this.#calls.set(call.id, call)
     // The worker may have been faster than the answer that the call is placed.
     if (this.#heard !== heard) this.look()
-    this.#timer ??= setInterval(() => this.look(), this.#database.times.leaseMs / LOOKS_PER_LEASE)
+    this.#timer ??= setInterval(() => this.look(true), this.#database.times.leaseMs / LOOKS_PER_LEASE)
   }
 
   #drop(id: string): void {
@@ -123,9 +125,11 @@ export class Caller implements PlacedCalls {
   async #lookOnce(): Promise<void> {
     const calls = [...this.#calls.values()]
     if (calls.length === 0) return
+    const judges = this.#judges
+    this.#judges = false
     const rows = await this.#database.query(WATCH, [
       calls.map(({ id }) => id), calls.map(({ epoch }) => epoch), calls.map(({ last }) => last),
-      calls.map(({ isTaken }) => isTaken), calls.map(({ hasBegun }) => hasBegun), MESSAGES,
+      calls.map(({ isTaken }) => isTaken), calls.map(({ hasBegun }) => hasBegun), MESSAGES, judges,
     ])
     await Promise.all(rows.map((row) => this.#hear(row)))
   }

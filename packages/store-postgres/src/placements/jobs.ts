@@ -7,7 +7,7 @@ import { Batches } from '../work/batches.ts'
 import { lease, OWN } from './worker-statements.ts'
 
 /** A job as it was fetched. pg-boss settles nothing that someone else has fetched since. */
-interface FetchedJob {
+export interface FetchedJob {
   readonly queue: string
   readonly id: string
   readonly retryCount: number
@@ -34,7 +34,7 @@ type CallJob = Job<{ readonly id: string }> & {
 export interface Taker {
   readonly worker: string
   readonly term: number
-  /** The calls that it has. */
+  /** The calls that it knows. */
   readonly ids: () => readonly string[]
 }
 

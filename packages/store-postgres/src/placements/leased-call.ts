@@ -70,15 +70,26 @@ export class Leased implements LeasedCall {
 
   async begin(effect: BegunEffect): Promise<void> {
     this.#mustHold()
-    if (!this.#begun) {
-      this.#begun = this.#hold(BEGIN, JSON.stringify(effect))
-      return this.#begun
+    const begun = this.#begun
+    if (begun) {
+      await begun
+      return this.#hold(CHECK)
     }
-    await this.#begun
-    await this.#hold(CHECK)
+    const first = this.#hold(BEGIN, JSON.stringify(effect))
+    this.#begun = first
+    // Whether it is noted is not known then, so the next one notes it.
+    return first.catch((error: unknown) => {
+      this.#begun = undefined
+      throw error
+    })
   }
 
   settle(result: Uint8Array): Promise<boolean> {
+    const { byteLength } = result
+    if (byteLength > RESULT_BYTES) {
+      return Promise.reject(new BulkheadError('OutputTooLarge', `The result of a call has ${byteLength} bytes, but at `
+        + `most ${RESULT_BYTES} can be sent from a worker. Return less.`))
+    }
     this.#settling ??= this.#settle(result).finally(() => this.#lessee.onOver(this))
     return this.#settling
   }
@@ -114,10 +125,6 @@ export class Leased implements LeasedCall {
   }
 
   async #settle(result: Uint8Array): Promise<boolean> {
-    if (result.byteLength > RESULT_BYTES) {
-      throw new BulkheadError('OutputTooLarge', `The result of a call has ${result.byteLength} bytes, but at most `
-        + `${RESULT_BYTES} can be sent from a worker. Return less.`)
-    }
     const isLarge = result.byteLength > CHUNK_BYTES
     const chunks = isLarge ? Math.ceil(result.byteLength / CHUNK_BYTES) : 0
     for (let number = 0; number < chunks; number++) {

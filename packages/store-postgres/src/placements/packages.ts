@@ -6,6 +6,7 @@ const CHUNK_BYTES = 1024 ** 2
 const WRITE_CHUNK = statement('package_write_chunk', `
   INSERT INTO @.package_chunk (digest, number, bytes) VALUES ($1, $2, $3)
   ON CONFLICT (tenant, digest, number) DO UPDATE SET bytes = excluded.bytes`)
+/** It is there when its number of chunks is. */
 const WRITE = statement('package_write', `
   INSERT INTO @.package (digest, chunks) VALUES ($1, $2)
   ON CONFLICT (tenant, digest) DO UPDATE SET chunks = excluded.chunks, used = excluded.used`)
@@ -18,7 +19,7 @@ const USE = statement('package_use', `
     UPDATE @.package SET used = current_date FROM owner
     WHERE package.tenant = owner.tenant AND digest = $1 AND used < current_date
   )
-  SELECT chunks FROM @.package JOIN owner ON package.tenant = owner.tenant WHERE digest = $1`)
+  SELECT chunks FROM @.package JOIN owner ON package.tenant = owner.tenant WHERE digest = $1 AND chunks IS NOT NULL`)
 const READ_CHUNK = statement('package_read_chunk', `
   WITH owner AS MATERIALIZED (${OWNER})
   SELECT bytes FROM @.package_chunk JOIN owner ON package_chunk.tenant = owner.tenant WHERE digest = $1 AND number = $3`)
@@ -37,6 +38,7 @@ export class Packages {
 
   async write(digest: string, bytes: Uint8Array): Promise<void> {
     const chunks = Math.ceil(bytes.byteLength / CHUNK_BYTES)
+    await this.#database.query(WRITE, [digest, null])
     for (let number = 0; number < chunks; number++) {
       const part = bytes.subarray(number * CHUNK_BYTES, (number + 1) * CHUNK_BYTES)
       await this.#database.query(WRITE_CHUNK, [digest, number, part])

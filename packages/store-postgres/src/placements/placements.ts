@@ -69,8 +69,9 @@ export class PostgresPlacements implements Placements {
     const seat = new PostgresWorkerSeat({
       database: this.#database, jobs, info, channel: this.#channel, onCall, onClose: () => this.#seats.delete(seat),
     })
+    await seat.join()
     this.#seats.add(seat)
-    return seat.join()
+    return seat
   }
 
   /** What is placed stays for the next host. */
@@ -85,7 +86,7 @@ export class PostgresPlacements implements Placements {
     this.#mustBeOpen()
     const work = workChannel(this.#channel)
     this.#notifications ??= new Notifications(this.#database, [this.#channel, work], (channel) => {
-      if (channel === work) for (const seat of this.#seats) seat.take()
+      if (channel === work) for (const seat of this.#seats) void seat.look()
       else this.#lookAll()
     })
     this.#caller ??= new Caller(this.#database, this.#channel, () => this.workers())

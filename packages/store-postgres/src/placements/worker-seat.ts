@@ -4,7 +4,8 @@ import { LOOKS_PER_LEASE } from './caller.ts'
 import type { Jobs, Taker, TakenCall } from './jobs.ts'
 import { Leased, type Lessee } from './leased-call.ts'
 import { Outbox } from './outbox.ts'
-import { BEAT, DRAIN, JOIN, LEAVE, TELL_CALLER } from './worker-statements.ts'
+import { sweep, SWEEP_MS } from './sweep.ts'
+import { BEAT, DRAIN, JOIN, LEAVE, RELEASE, TELL_CALLER } from './worker-statements.ts'
 
 /** Messages that one look brings. */
 const MESSAGES = 64
@@ -26,8 +27,11 @@ export class PostgresWorkerSeat implements WorkerSeat {
   readonly #sources: SeatSources
   readonly #outbox: Outbox
   readonly #calls = new Map<string, Leased>()
+  /** The epochs of calls that are over here. The store may not know it. */
+  readonly #over = new Map<string, number>()
   #term = 0
   #timer: NodeJS.Timeout | undefined
+  #sweepTimer: NodeJS.Timeout | undefined
   /** When the lease ends that is known to be ours. */
   #heldUntil = 0
   #beating: Promise<void> | undefined
@@ -38,6 +42,7 @@ export class PostgresWorkerSeat implements WorkerSeat {
   /** Calls may wait. */
   #isWanted = false
   #hasTenants = false
+  #taken = 0
   /** Tenants that had their turn. */
   readonly #served = new Set<string>()
   #drained: PromiseWithResolvers<void> | undefined
@@ -53,14 +58,17 @@ export class PostgresWorkerSeat implements WorkerSeat {
     const { leaseMs } = this.#sources.database.times
     await this.#join()
     this.#timer = setInterval(() => void this.beat(), leaseMs / LOOKS_PER_LEASE)
-    await this.beat()
+    this.#sweepTimer = setInterval(() => void this.#sweep(), SWEEP_MS)
+    await Promise.all([this.beat(), this.#sweep()])
     return this
   }
 
-  /** Takes calls that wait. Called for a notification. */
-  take(): void {
-    this.#isWanted = true
-    this.#taking ??= this.#takeAll().catch(() => undefined).finally(() => { this.#taking = undefined })
+  /** A call waits. Called for a notification. */
+  async look(): Promise<void> {
+    const before = this.#taken
+    await this.#take()
+    // It may wait in a queue that is not known.
+    if (this.#taken === before && this.#free > 0) await this.beat()
   }
 
   /** Renews the lease, and hears what is new. Called for a notification, and from time to time. */
@@ -85,6 +93,7 @@ export class PostgresWorkerSeat implements WorkerSeat {
 
   async #close(): Promise<void> {
     clearInterval(this.#timer)
+    clearInterval(this.#sweepTimer)
     this.#loseAll()
     this.#drained?.resolve()
     await Promise.all([this.#beating, this.#taking])
@@ -142,7 +151,7 @@ export class PostgresWorkerSeat implements WorkerSeat {
     this.#hear(row!)
     for (const queue of row!['waiting'] as readonly string[]) {
       this.#queues.add(queue)
-      this.take()
+      void this.#take()
     }
   }
 
@@ -156,11 +165,17 @@ export class PostgresWorkerSeat implements WorkerSeat {
       if (found?.epoch !== call.epoch) call.lose()
       else if (found.isCancelled && !call.signal.aborted) call.cancel()
     }
-    const isUnknown = () => [...held.keys()].some((id) => !this.#calls.has(id))
-    if (!isUnknown()) return
+    const rest = () => [...held.keys()].filter((id) => !this.#calls.has(id))
+    for (const [id, epoch] of this.#over) if (held.get(id)?.epoch !== epoch) this.#over.delete(id)
+    const left = rest().filter((id) => this.#over.has(id))
+    const { database, info, jobs } = this.#sources
+    if (left.length > 0) {
+      await database.query(RELEASE, [info.id, this.#term, left, left.map((id) => this.#over.get(id)!)])
+    }
+    if (rest().length === left.length) return
     // A statement may be on its way that has taken them.
     await this.#taking
-    if (isUnknown() && !this.#closing) this.#start(await this.#sources.jobs.own(this.#taker()))
+    if (rest().length > left.length && !this.#closing) this.#start(await jobs.own(this.#taker()))
   }
 
   #hear(row: Row): void {
@@ -170,6 +185,12 @@ export class PostgresWorkerSeat implements WorkerSeat {
       if (call?.epoch === epoch) call.hear(number, text)
     }
     if (messages.length === MESSAGES) this.#beatsAgain = true
+  }
+
+  #take(): Promise<void> {
+    this.#isWanted = true
+    this.#taking ??= this.#takeAll().catch(() => undefined).finally(() => { this.#taking = undefined })
+    return this.#taking
   }
 
   async #takeAll(): Promise<void> {
@@ -207,7 +228,7 @@ export class PostgresWorkerSeat implements WorkerSeat {
   }
 
   #taker(): Taker {
-    return { worker: this.#sources.info.id, term: this.#term, ids: () => [...this.#calls.keys()] }
+    return { worker: this.#sources.info.id, term: this.#term, ids: () => [...this.#calls.keys(), ...this.#over.keys()] }
   }
 
   #start(taken: readonly TakenCall[]): void {
@@ -216,19 +237,28 @@ export class PostgresWorkerSeat implements WorkerSeat {
       database, outbox: this.#outbox, worker: info.id, term: this.#term, onOver: (call) => {
         if (this.#calls.get(call.id) !== call) return
         this.#calls.delete(call.id)
+        this.#over.set(call.id, call.epoch)
         void jobs.done(call.taken.job)
         if (this.#calls.size === 0) this.#drained?.resolve()
-        if (this.#isWanted) this.take()
+        if (this.#isWanted) void this.#take()
       },
     }
     for (const one of taken) {
       const call = new Leased(one, lessee)
+      this.#taken++
       this.#calls.set(call.id, call)
       this.#sources.onCall(call)
     }
   }
 
+  /** What fails is done by the next sweep. */
+  async #sweep(): Promise<void> {
+    const left = await sweep(this.#sources.database).catch(() => [])
+    await Promise.all(left.map((job) => this.#sources.jobs.done(job)))
+  }
+
   #loseAll(): void {
     for (const call of this.#calls.values()) call.lose()
+    this.#over.clear()
   }
 }

@@ -107,6 +107,13 @@ export const TELL_CALLER = statement('placed_tell_caller', `
   ), told AS (SELECT placed.caller FROM added JOIN @.placed AS placed ON placed.id = added.placed)
   SELECT ${WAKE('told.caller', 'told')}`)
 
+/** Calls that this worker neither runs nor settles any more. */
+export const RELEASE = statement('worker_release', `
+  WITH lost AS (
+    UPDATE @.placed AS placed SET ended = 'lost' FROM unnest($3::text[], $4::int[]) AS one (id, epoch)
+    WHERE placed.id = one.id AND placed.epoch = one.epoch AND placed.worker = $1 AND placed.term = $2
+      AND placed.ended IS NULL RETURNING placed.caller
+  ) SELECT ${WAKE('lost.caller', 'lost')}`)
 export const DRAIN = statement('worker_drain', 'UPDATE @.worker SET draining = true WHERE id = $1 AND term = $2')
 export const LEAVE = statement('worker_leave', `
   WITH gone AS (DELETE FROM @.worker WHERE id = $1 AND term = $2 RETURNING id), lost AS (

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import type {
   BegunEffect, LeasedCall, PlacedCall, PlacedEnd, PlacedListener, PlacedRequest, Placements, Store, WorkerInfo,
   WorkerSeat,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
+import { PostgresProxy } from '../../../../scripts/postgres/proxy.ts'
+import { newSchema, sharedPostgres, type PostgresServer } from '../../../../scripts/postgres/server.ts'
 import { openPostgresStore } from '../../src/index.ts'
 
 export const LEASE_MS = 500
@@ -14,25 +16,50 @@ export class Fleet {
   readonly url: string
   readonly schema: string
   readonly #stores: Store[] = []
+  readonly #proxies: PostgresProxy[] = []
 
   private constructor(url: string, schema: string) {
     this.url = url
     this.schema = schema
   }
 
-  static async open(): Promise<Fleet> {
+  static async open(server?: PostgresServer): Promise<Fleet> {
     const schema = newSchema()
-    return new Fleet((await sharedPostgres()).url(schema), schema)
+    return new Fleet((server ?? await sharedPostgres()).url(schema), schema)
   }
 
   async host(leaseMs = LEASE_MS, url = this.url): Promise<Placements> {
-    const store = await openPostgresStore({ url }, { leaseMs })
+    const store = await openPostgresStore({ url }, { leaseMs, patienceMs: 30_000 })
     this.#stores.push(store)
     return store.placements!
   }
 
+  /** One whose connections the test holds back and cuts: it stands still as far as the server can tell. */
+  async hostBehindProxy(leaseMs = LEASE_MS): Promise<{ readonly host: Placements; readonly proxy: PostgresProxy }> {
+    const { port } = await sharedPostgres()
+    const proxy = await PostgresProxy.start(port)
+    this.#proxies.push(proxy)
+    return { proxy, host: await this.host(leaseMs, this.url.replace(`:${port}/`, `:${proxy.port}/`)) }
+  }
+
+  /** Runs a statement as the owner of everything. */
+  async query(text: string): Promise<readonly Record<string, unknown>[]> {
+    const client = new pg.Client(this.url.replace(/\?.*/, `?options=-c%20search_path%3D${this.schema}`))
+    await client.connect()
+    const { rows } = await client.query<Record<string, unknown>>(text)
+    await client.end()
+    return rows
+  }
+
+  /** How many rows each table has. */
+  async rows(...tables: readonly string[]): Promise<readonly number[]> {
+    const counts = tables.map((table) => `(SELECT count(*)::int FROM ${table})`)
+    return Object.values((await this.query(`SELECT ARRAY[${counts.join()}] AS all`))[0]!)[0] as number[]
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()))
+    for (const proxy of this.#proxies) proxy.close()
   }
 }
 
@@ -104,3 +131,5 @@ export async function place(
   const heard = new Heard()
   return { call: await placements.place(request(of), heard), heard }
 }
+
+export const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
