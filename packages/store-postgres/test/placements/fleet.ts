@@ -7,7 +7,7 @@ import type {
 import type { Json } from '@bulkhead/kit/json'
 import { PostgresProxy } from '../../../../scripts/postgres/proxy.ts'
 import { newSchema, sharedPostgres, type PostgresServer } from '../../../../scripts/postgres/server.ts'
-import { openPostgresStore } from '../../src/index.ts'
+import { addTenant, openPostgresStore } from '../../src/index.ts'
 
 export const LEASE_MS = 500
 
@@ -32,6 +32,11 @@ export class Fleet {
     const store = await openPostgresStore({ url }, { leaseMs, patienceMs: 30_000 })
     this.#stores.push(store)
     return store.placements!
+  }
+
+  async tenant(name: string): Promise<Placements> {
+    const { role, password } = await addTenant(this.url, name, async () => undefined)
+    return this.host(LEASE_MS, this.url.replace(/\/\/.*@/, `//${role}:${password}@`))
   }
 
   /** One whose connections the test holds back and cuts: it stands still as far as the server can tell. */

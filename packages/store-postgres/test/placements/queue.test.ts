@@ -6,13 +6,6 @@ import { effect, Fleet, place, serve } from './fleet.ts'
 
 const QUEUE_OPTIONS = { retryLimit: 0, expireInSeconds: 86_400, retentionSeconds: 86_400, deleteAfterSeconds: 3_600 }
 
-/** As the role that a tenant would have. */
-async function asRole(fleet: Fleet, role: string): Promise<string> {
-  await fleet.query(`CREATE ROLE ${role} LOGIN PASSWORD 'x'; GRANT USAGE ON SCHEMA ${fleet.schema} TO ${role};
-    GRANT ALL ON ALL TABLES IN SCHEMA ${fleet.schema} TO ${role}`)
-  return fleet.url.replace(/\/\/.*@/, `//${role}:x@`)
-}
-
 describe('the queue of calls', needs('PostgreSQL'), () => {
   it('is that of pg-boss, with a job as pg-boss itself writes it', async () => {
     await using fleet = await Fleet.open()
@@ -69,8 +62,7 @@ describe('the queue of calls', needs('PostgreSQL'), () => {
     await using fleet = await Fleet.open()
     const host = await fleet.host()
     const served = await serve(host, { capacity: 1 })
-    const many = await fleet.host(60_000, await asRole(fleet, `many_${fleet.schema}`))
-    const few = await fleet.host(60_000, await asRole(fleet, `few_${fleet.schema}`))
+    const [many, few] = [await fleet.tenant('many'), await fleet.tenant('few')]
     await place(many)
     const first = await served.next()
     for (let n = 0; n < 6; n++) await place(many, { callId: 'many' })
