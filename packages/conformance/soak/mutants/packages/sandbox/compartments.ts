@@ -17,7 +17,7 @@ export const SANDBOX_COMPARTMENTS: readonly Mutant[] = [
   },
   {
     what: 'TREE_LIMITS.tasks: processes and threads of a server',
-    file: 'packages/sandbox/src/jail/watch-tree.ts',
+    file: 'packages/kit/src/process-tree.ts',
     from: 'if (threads > tasks) return undefined',
     to: '',
     test: 'packages/sandbox/test/jail/watch-tree.test.ts',

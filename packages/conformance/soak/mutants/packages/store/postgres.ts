@@ -4,8 +4,8 @@ export const STORE_POSTGRES: readonly Mutant[] = [
   {
     what: 'A start waits for a freeze that is under way',
     file: 'packages/store-postgres/src/work/work-statements.ts',
-    from: 'FROM @.gate FOR SHARE`',
-    to: 'FROM @.gate`',
+    from: 'FROM @.gate WHERE tenant = @TENANT FOR SHARE`',
+    to: 'FROM @.gate WHERE tenant = @TENANT`',
     test: 'packages/store-postgres/test/work/freeze-race.test.ts',
   },
   {
@@ -32,8 +32,8 @@ export const STORE_POSTGRES: readonly Mutant[] = [
   {
     what: 'A record that another host changed is read again',
     file: 'packages/store-postgres/src/records/entries.ts',
-    from: 'AND id = $2 AND revision = $3\n  RETURNING true',
-    to: 'AND id = $2 AND $3::bigint IS NOT NULL\n  RETURNING true',
+    from: 'AND id = $2 AND revision = $3 RETURNING true AS done`)\nconst',
+    to: 'AND id = $2 AND $3::bigint IS NOT NULL RETURNING true AS done`)\nconst',
     test: 'packages/store-postgres/test/records/many-hosts.test.ts',
   },
   {

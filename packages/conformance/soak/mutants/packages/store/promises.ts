@@ -122,7 +122,7 @@ export const STORE_PROMISES: readonly Mutant[] = [
   },
   {
     what: 'A changed record breaks the chain',
-    file: 'packages/store/src/verify-audit.ts',
+    file: 'packages/store/src/chain-walk.ts',
     from: 'if (this.link !== link) {',
     to: 'if (false) {',
     test: 'packages/store/test/sqlite/audit-chain.test.ts',
@@ -150,7 +150,7 @@ export const STORE_PROMISES: readonly Mutant[] = [
   },
   {
     what: 'A changed record of a group is named',
-    file: 'packages/store/src/verify-audit.ts',
+    file: 'packages/store/src/chain-walk.ts',
     from: 'changed === undefined ? undefined : broken(changed,',
     to: 'true ? undefined : broken(changed!,',
     test: 'packages/store/test/sqlite/audit-groups.test.ts',
