@@ -1,7 +1,7 @@
 export { pageCode } from './bundle/page.ts'
 export type * from './protocol.ts'
 export type {
-  CapturedOutcome, Inspected, ObservedUse, OpenQuestion, QuestionAnswer, QuestionChange, QuestionSource,
+  CapturedOutcome, Inspected, MadeOutcome, ObservedUse, OpenQuestion, QuestionAnswer, QuestionChange, QuestionSource,
 } from './server/inspected.ts'
 export { createInspectorServer, type InspectorServer, type InspectorServerOptions } from './server/inspector-server.ts'
 export { listen, type Listening, type ListenOptions } from './server/listen.ts'

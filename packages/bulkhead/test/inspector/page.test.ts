@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { barriers, button, inBrowser, link } from '../../../inspector/test/page/in-browser.ts'
@@ -52,6 +53,49 @@ describe('the page of a real host', needs('Chromium'), () => {
       await page.getByText(text).first().waitFor()
       expect(await barriers(page)).toEqual([])
     }
+    expect(errors).toEqual([])
+  })
+
+  it('calls a tool by a form, shows what is wrong at the field, and switches a tool off', async () => {
+    await using world = await openWorld({ decide: true })
+    const session = await world.host.openSession({ interactor: world.inspector.interactor })
+    const { page, errors } = await tab()
+    await page.goto(world.inspector.link(world.url))
+    await link(page, 'Tools').click()
+    await page.getByLabel('Session').selectOption(session.id)
+    await page.getByLabel('Filter tools').fill('order')
+    await button(page, /^order/).click()
+    await button(page, 'Call it…').click()
+    await page.getByLabel('what').fill('tea')
+    await page.getByLabel('Servings').fill('1.5')
+    await button(page, 'Call order').click()
+    await page.getByRole('alert').getByText('must be integer').waitFor()
+    expect(await page.getByLabel('Servings').getAttribute('aria-invalid')).toBe('true')
+    await page.getByLabel('Servings').fill('2')
+    expect(await barriers(page)).toEqual([])
+    await button(page, 'Call order').click()
+    await link(page, 'answer it').click()
+    await button(page, 'Allow this call').click()
+    await link(page, 'Tools').click()
+    await page.getByLabel('Filter tools').fill('order')
+    await button(page, /^order/).click()
+    await button(page, 'Call it…').click()
+    await page.getByText('It succeeded.').waitFor()
+    expect(await page.getByLabel('Outcome').textContent()).toContain('"ordered": "tea"')
+
+    await page.getByLabel('Session').selectOption(session.id)
+    await page.getByLabel('Filter tools').fill('greet')
+    await page.getByRole('switch', { name: 'greet is offered' }).click()
+    await page.getByText('It was switched off for this session.').waitFor()
+    expect(await session.call({ id: 'g', name: 'greet', arguments: {} })).toMatchObject({ type: 'error' })
+
+    // The same call as a file, with its records.
+    await link(page, 'Calls').click()
+    await page.locator('.call', { hasText: 'greet' }).click()
+    const download = page.waitForEvent('download')
+    await button(page, 'Export JSON').click()
+    const file = JSON.parse(await readFile(await (await download).path(), 'utf8')) as object
+    expect(file).toMatchObject({ format: 'bulkhead-call/1', item: { tool: 'greet', code: 'ToolsDisabled' } })
     expect(errors).toEqual([])
   })
 })

@@ -2,7 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { listen } from '@bulkhead/inspector'
-import type { HealthView, InstallPreview, PolicyView, ToolsView, TriedCall } from '@bulkhead/inspector/protocol'
+import type {
+  HealthView, InstallPreview, MadeCall, PolicyView, ToolInput, ToolsView, TriedCall, WaitingView,
+} from '@bulkhead/inspector/protocol'
 import { expect, it } from 'vitest'
 import { createInspector } from '../../src/index.ts'
 import { packGreeter } from '../greeter.ts'
@@ -29,6 +31,34 @@ it('shows every tool with what it adds, and switches it off for one session and 
   expect(await other.call(call)).toMatchObject({ type: 'output' })
   await client.post('tools/greet', { session: session.id, on: true })
   expect(await session.call({ ...call, id: 'c2' })).toMatchObject({ type: 'output' })
+})
+
+it('calls a tool for a person, under the policy of the session, and says which argument is wrong', async () => {
+  await using world = await openWorld({ decide: true })
+  const client = await world.client()
+  const { schema } = await client.get<ToolInput>('tools/order')
+  expect(schema).toMatchObject({ properties: { what: { type: 'string' } } })
+  const make = (body: object) => client.post<MadeCall>('calls', body)
+  expect(await make({ tool: 'greet', arguments: { name: 'Ada' }, call: 'mine' }))
+    .toMatchObject({ succeeded: true, id: expect.stringMatching(/\/mine$/), outcome: expect.stringMatching('hello Ada') })
+  expect(await make({ tool: 'order', arguments: { what: 7 } })).toMatchObject({ wrong: { path: '/what' } })
+  expect(await make({ tool: 'greet', arguments: { nome: 'x' } })).toMatchObject({ wrong: { path: '/nome' } })
+  await expect(make({ tool: 'greet', call: 'a b' })).rejects.toMatchObject({ code: 'InputInvalid' })
+  await expect(make({ tool: 'greet', arguments: {}, session: 'other' })).rejects.toMatchObject({ code: 'NotFound' })
+  // Nobody is there to be asked.
+  const session = await world.host.openSession()
+  expect(await make({ tool: 'order', arguments: { what: 'tea' }, session: session.id }))
+    .toMatchObject({ succeeded: false, outcome: expect.stringMatching('ApprovalDenied|InteractionUnavailable') })
+  // In a session of its own, the people on the page are.
+  const asked = make({ tool: 'order', arguments: { what: 'milk' } })
+  const { items: [item] } = await expect.poll(() => client.get<WaitingView>('waiting'))
+    .toMatchObject({ items: [{ tool: 'order' }] }).then(() => client.get<WaitingView>('waiting'))
+  const { id, digest } = item!
+  await client.post(`waiting/${encodeURIComponent(id)}`, { do: 'allow', digest, answer: 'once-call' })
+  expect(await asked).toMatchObject({ succeeded: true, outcome: expect.stringMatching('milk') })
+  await using reader = await openWorld()
+  const refused = (await reader.client()).post('calls', { tool: 'greet', arguments: {} })
+  await expect(refused).rejects.toMatchObject({ code: 'ReadOnly' })
 })
 
 it('shows rules with hits and what keeps them from deciding, and tries a call', async () => {

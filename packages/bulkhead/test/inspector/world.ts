@@ -23,7 +23,10 @@ export async function openWorld(
     }),
     defineTool({
       name: 'order', description: 'Orders.', mode: 'external', gated: true, requires: {},
-      input: { type: 'object', properties: { what: { type: 'string' } }, additionalProperties: false },
+      input: {
+        type: 'object', additionalProperties: false,
+        properties: { what: { type: 'string' }, servings: { type: 'integer', title: 'Servings' } },
+      },
       execute: ({ what }) => ({ ordered: String(what) }),
     }),
   ])

@@ -176,11 +176,11 @@ export const editedCall = (call: ValidatedCall, wanted: unknown): ValidatedCall 
   new ValidatedCall(call, validArguments(call, copied(call.tool.name, wanted), undefined))
 
 function copied(tool: string, wanted: unknown): TakenArguments {
-  if (wanted === undefined) throw invalid(tool, '', 'the call has no "arguments". Pass an object', 'kind')
+  if (wanted === undefined) throw invalid(tool, { path: '', message: 'the call has no "arguments". Pass an object', keyword: 'kind' })
   const copy = copyJson(wanted, LIMITS)
-  if (!copy.ok) throw invalid(tool, copy.fault.path, copy.fault.message, copy.fault.code)
+  if (!copy.ok) throw invalid(tool, { ...copy.fault, keyword: copy.fault.code })
   const { value: args, chars } = copy
-  if (!isJsonObject(args)) throw invalid(tool, '', notAnObject(args), 'type')
+  if (!isJsonObject(args)) throw invalid(tool, { path: '', message: notAnObject(args), keyword: 'type' })
   return { args, chars }
 }
 
@@ -189,9 +189,9 @@ function validArguments(
 ): ValidArguments {
   const checked = checkArguments(args, tool.check, chars)
   if ('fault' in checked) {
-    const { path, message, keyword, member } = checked.fault
+    const { path, member } = checked.fault
     const advice = path === '' && member !== undefined ? adviceOnArgument(tool.name, member) : undefined
-    throw invalid(tool.name, path, message, keyword, advice)
+    throw invalid(tool.name, checked.fault, advice)
   }
   const time = tool.commandTime?.(checked.args, timeoutMs)
   const timeMs = (time ? time.leftMs : timeoutMs) ?? tool.timeoutMs
@@ -206,10 +206,10 @@ function notAnObject(args: Json): string {
   return isJsonObject(parsed.value) ? 'they are a JSON string; pass the parsed object instead' : 'must be an object'
 }
 
-function invalid(tool: string, path: string, message: string, rule: string, advice?: string): BulkheadError {
+function invalid(tool: string, { path, message, keyword: rule, member }: SchemaFault, advice?: string): BulkheadError {
   const where = path === '' ? 'The arguments' : `The argument at "${path}"`
   const text = `${where} of "${tool}" cannot be accepted: ${message}.${advice === undefined ? '' : ` ${advice}`}`
-  return new BulkheadError('InputInvalid', text, { data: { path, message, rule } })
+  return new BulkheadError('InputInvalid', text, { data: { path, message, rule, ...(member !== undefined && { member }) } })
 }
 
 /** Each removed null costs another check. */

@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/kit/json'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 
 /** waiting: for a person. denied: it never ran. unknown: its host ended before it settled. */
 export type CallState = 'queued' | 'waiting' | 'running' | 'succeeded' | 'failed' | 'denied' | 'cancelled' | 'unknown'
@@ -104,6 +104,31 @@ export interface DecidedBy {
   readonly action: string
   readonly source: string
   readonly reason: string
+}
+
+/**
+ * `POST api/calls`. The same policy decides as about any other call, and the answer comes when the call has settled: a
+ * person may be asked before.
+ */
+export interface MakeCall {
+  readonly tool: string
+  readonly arguments: JsonObject
+  /** One that is open in the process of the inspector. Absent: a new one, which ends with the call. */
+  readonly session?: string
+  /** The id of the call: 1 to 64 letters, digits, `-` or `_`. Absent: a random one. */
+  readonly call?: string
+}
+
+/** Answered by `POST api/calls`. */
+export interface MadeCall {
+  /** As in CallItem. */
+  readonly id: string
+  readonly succeeded: boolean
+  /** The outcome as JSON, redacted and cut. It is not kept. */
+  readonly outcome: string
+  readonly cut: boolean
+  /** Set if the host refused the arguments: a JSON pointer to the one that is wrong, missing or unknown, and why. */
+  readonly wrong?: { readonly path: string; readonly message: string }
 }
 
 /** The link of a record in the hash chain of the audit. */

@@ -1,3 +1,5 @@
+import type { JsonObject } from '@bulkhead/kit/json'
+
 /** `GET api/tools?session=S`. Without a session: as a new one would have them. */
 export interface ToolsView {
   readonly session?: string
@@ -60,6 +62,13 @@ export interface ReachItem {
   readonly kind: string
   readonly words: string
   readonly tools: readonly string[]
+}
+
+/** `GET api/tools/NAME`. What a form for a call of the tool is made from. */
+export interface ToolInput {
+  readonly name: string
+  /** JSON Schema as the tool declares it. Nothing in it is escaped: values of it are sent back. */
+  readonly schema: JsonObject
 }
 
 /** `POST api/tools/NAME`. Answers with a ToolsView of the session. */

@@ -1,8 +1,8 @@
-import type { CapabilityUse, EventListener, EventType, InteractionRequest, JoinedHost } from '@bulkhead/contract'
+import type { CapabilityUse, ErrorCode, EventListener, EventType, InteractionRequest, JoinedHost } from '@bulkhead/contract'
 import type { AuditChainReader } from '@bulkhead/contract/audit'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type {
-  Frame, HealthView, InstallPreview, PolicyView, ToolsView, TriedCall, TryCall,
+  Frame, HealthView, InstallPreview, MakeCall, PolicyView, ToolInput, ToolsView, TriedCall, TryCall,
 } from '../protocol.ts'
 
 /** What the inspector sees of a host. `bulkhead` implements it. */
@@ -26,6 +26,10 @@ export interface Inspected {
   hosts(): Promise<readonly JoinedHost[]>
   /** Throws NotFound for a session that is not open here. */
   tools(session: string | undefined): Promise<ToolsView>
+  /** Throws NotFound. */
+  toolInput(tool: string): ToolInput
+  /** Resolves when the call has settled. Throws NotFound for a session that is not open here. */
+  makeCall(call: MakeCall & { readonly call: string }): Promise<MadeOutcome>
   switchTool(session: string, tool: string, on: boolean): Promise<void>
   previewInstall(source: string): Promise<InstallPreview>
   policy(): Promise<PolicyView>
@@ -43,6 +47,14 @@ export interface ObservedUse extends CapabilityUse {
   readonly failed: boolean
   readonly bytesRead: number
   readonly bytesWritten: number
+}
+
+/** The outcome of a call that a person made by a form, redacted. */
+export interface MadeOutcome {
+  readonly session: string
+  readonly result: Json
+  /** Set if it failed. `path`: a pointer to the argument that is wrong. */
+  readonly fault?: { readonly code: ErrorCode; readonly message: string; readonly path?: string }
 }
 
 export interface CapturedOutcome {

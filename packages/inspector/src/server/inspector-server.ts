@@ -6,6 +6,7 @@ import { SignInDesk } from './access/sign-in.ts'
 import { Capture } from './calls/capture.ts'
 import { readQuery } from './calls/call-query.ts'
 import { CallsViews } from './calls/calls-view.ts'
+import { madeCall } from './calls/made-call.ts'
 import { LiveCalls } from './calls/live-calls.ts'
 import { CallSeries } from './calls/series.ts'
 import { Hub } from './events/hub.ts'
@@ -83,6 +84,7 @@ export function createInspectorServer(inspected: Inspected, options: InspectorSe
         return Response.json(await calls.export(first, second), { headers })
       }
       case 'tools/0': return inspected.tools(searchParams.get('session') ?? undefined)
+      case 'tools/1': return inspected.toolInput(first)
       case 'policy/0': return inspected.policy()
       case 'health/0': return { at: Date.now(), ...await inspected.health(), series: series.view() }
       case 'events/0': return events(searchParams)
@@ -99,6 +101,9 @@ export function createInspectorServer(inspected: Inspected, options: InspectorSe
     const [first = ''] = rest
     switch (`${view}/${rest.length}`) {
       case 'waiting/1': return inbox.decide(first, await readBody(request))
+      case 'calls/0':
+        requireDecide()
+        return madeCall(inspected, await readBody(request))
       case 'capture/0': {
         requireDecide()
         const state = capture.switch(flag(await readBody(request), 'on'))

@@ -37,6 +37,7 @@ export function inBrowser(): {
       const context = await browser.newContext({ viewport, reducedMotion: 'reduce', ...options })
       onTestFinished(() => context.close())
       const page = await context.newPage()
+      page.setDefaultTimeout(15_000)
       const errors: string[] = []
       page.on('pageerror', ({ message }) => errors.push(message))
       page.on('console', (line) => { if (['error', 'warning'].includes(line.type())) errors.push(line.text()) })

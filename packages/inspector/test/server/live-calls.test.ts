@@ -53,6 +53,16 @@ it('makes a flame of what happens to a call', () => {
   ])
 })
 
+it('shows a call that was refused before it began', () => {
+  const { calls, of, emit, at } = tracked()
+  at(10)
+  const refused = { type: 'ToolInvocationCancelled', errorCode: 'ToolNotRegistered', reason: 'There is none.' }
+  emit({ ...refused, ...of, tool: 'nope', origin: null, attempt: 0, durationMs: 2 })
+  expect(calls.takeChanged().map(({ item }) => item)).toMatchObject([
+    { tool: 'nope', state: 'cancelled', code: 'ToolNotRegistered', origin: null, ms: 2 },
+  ])
+})
+
 it('keeps a bounded number of calls that ended, and sends each change once', () => {
   const { calls, of, emit } = tracked()
   for (let count = 0; count < 5_000; count++) {

@@ -61,7 +61,7 @@ export function createInspector(host: Host, options: InspectorOptions = {}): Ins
   const inside = inspectable.get(host)
   if (inside === undefined) throw invalid('The host was not made by `createHost` of this package.')
   const answers = options.answers && answersOf(options.answers, inside)
-  const server = createInspectorServer(inspectedHost(host, inside), {
+  const server = createInspectorServer(inspectedHost(host, inside, waitsAtDesk), {
     ...options, page: pageCode, linkCommand: 'bulkhead inspect --link',
     onFault: (error) => inside.core.inside.suppressed('inspector', error),
   })

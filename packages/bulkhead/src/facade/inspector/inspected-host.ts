@@ -1,17 +1,19 @@
+import type { Interactor } from '@bulkhead/contract'
 import type { AuditChainReader } from '@bulkhead/contract/audit'
 import type { Json } from '@bulkhead/kit/json'
 import type { Inspected } from '@bulkhead/inspector'
 import type { Host } from '../create-host.ts'
 import type { Inspectable } from '../inspectable.ts'
 import { CORE_VERSION } from '../version.ts'
+import { makeCall } from './made-calls.ts'
 import { HealthViews } from './health-view.ts'
 import { PolicyViews } from './policy-view.ts'
 import { questionsOf } from './questions.ts'
 import { RecentCalls } from './recent-use.ts'
 import { ToolViews } from './tools-view.ts'
 
-/** A host as the inspector sees it. */
-export function inspectedHost(host: Host, inside: Inspectable): Inspected {
+/** A host as the inspector sees it. `interactor`: asks the people who are signed in. */
+export function inspectedHost(host: Host, inside: Inspectable, interactor: Interactor): Inspected {
   const { core, places, store, uses, id } = inside
   const chains = async (): Promise<readonly AuditChainReader[]> => {
     if (store.forgets) return []
@@ -40,6 +42,8 @@ export function inspectedHost(host: Host, inside: Inspectable): Inspected {
     chains,
     hosts: () => host.hosts(),
     tools: (session) => tools.view(session),
+    toolInput: (tool) => tools.input(tool),
+    makeCall: (call) => makeCall(inside, interactor, call),
     switchTool: (session, tool, on) => tools.switch(session, tool, on),
     previewInstall: (source) => tools.preview(source),
     policy: () => policy.view(),

@@ -1,6 +1,6 @@
 import { BulkheadError, declaredPower, powerItems, powerPhrases, type ToolListing } from '@bulkhead/contract'
 import type { CallRow } from '@bulkhead/contract/audit'
-import type { InstallPreview, ReachItem, ToolItem, ToolsView, ToolUse } from '@bulkhead/inspector/protocol'
+import type { InstallPreview, ReachItem, ToolInput, ToolItem, ToolsView, ToolUse } from '@bulkhead/inspector/protocol'
 import { visibleText } from '@bulkhead/kit/text'
 import type { InspectedSession, Session, Surface } from '@bulkhead/host'
 import type { Host } from '../create-host.ts'
@@ -32,6 +32,13 @@ export class ToolViews {
     } finally {
       await session.close()
     }
+  }
+
+  /** Throws NotFound. */
+  input(name: string): ToolInput {
+    const tool = this.#host.tool(name)
+    if (tool === undefined) throw new BulkheadError('NotFound', `There is no tool "${visibleText(name)}".`)
+    return { name: shown(tool.name), schema: tool.inputSchema }
   }
 
   async switch(id: string, tool: string, on: boolean): Promise<void> {

@@ -22,8 +22,8 @@ const headers = (): Record<string, string> => {
   return key === null ? {} : { authorization: `Bearer ${key}` }
 }
 
-export async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  const answer = await fetch(address(path), {
+export async function request(to: string, init: RequestInit = {}): Promise<Response> {
+  const answer = await fetch(address(to), {
     ...init,
     headers: { ...headers(), ...(init.body === undefined ? {} : { 'content-type': 'application/json' }) },
     cache: 'no-store',

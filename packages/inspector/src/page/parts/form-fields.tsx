@@ -12,11 +12,21 @@ export const initialValues = ({ properties }: FormSchema): FormValues =>
 interface Fields {
   readonly schema: FormSchema
   readonly values: FormValues
+  /** What is wrong with what was filled in, for a form of one field. */
+  readonly fault?: string | undefined
   onChange(values: FormValues): void
 }
 
+/** At the field, and read aloud when it appears. */
+export const FieldFault = ({ children }: { children?: string | undefined }) =>
+  children === undefined ? null : (
+    <span class="field-fault" role="alert">
+      {shown(children)}
+    </span>
+  )
+
 /** One field for each property of a flat schema. */
-export function FormFields({ schema, values, onChange }: Fields) {
+export function FormFields({ schema, values, fault, onChange }: Fields) {
   const set = (name: string, value: FormValue | undefined): void => {
     const { [name]: _, ...others } = values
     onChange(value === undefined ? others : { ...others, [name]: value })
@@ -34,8 +44,10 @@ export function FormFields({ schema, values, onChange }: Fields) {
             field={field}
             isRequired={schema.required?.includes(name) === true}
             value={values[name]}
+            isWrong={fault !== undefined}
             onChange={(value) => set(name, value)}
           />
+          <FieldFault>{fault}</FieldFault>
         </label>
       ))}
     </>
@@ -46,11 +58,12 @@ interface OneField {
   readonly name: string
   readonly field: FormField
   readonly isRequired: boolean
+  readonly isWrong: boolean
   readonly value: FormValue | undefined
   onChange(value: FormValue | undefined): void
 }
 
-function Field({ name, field, isRequired, value, onChange }: OneField) {
+function Field({ name, field, isRequired, isWrong, value, onChange }: OneField) {
   const choices = choicesOf(field)
   if (choices !== undefined) {
     const multiple = field.type === 'array'
@@ -60,6 +73,7 @@ function Field({ name, field, isRequired, value, onChange }: OneField) {
         name={name}
         multiple={multiple}
         required={isRequired}
+        aria-invalid={isWrong}
         onChange={({ currentTarget: { selectedOptions } }) => {
           const all = Array.from(selectedOptions, (one) => one.value)
           onChange(multiple ? all : all[0] || undefined)
@@ -91,6 +105,7 @@ function Field({ name, field, isRequired, value, onChange }: OneField) {
       name={name}
       type={(isNumber ? 'number' : field.format === undefined ? 'text' : types[field.format]) as 'text'}
       required={isRequired}
+      aria-invalid={isWrong}
       step={field.type === 'number' ? 'any' : undefined}
       min={field.minimum}
       max={field.maximum}

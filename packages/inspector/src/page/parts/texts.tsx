@@ -43,7 +43,7 @@ export function Facts({ of }: { of: readonly (readonly [name: string, value: Com
   return (
     <dl class="facts">
       {of
-        .filter(([, value]) => value !== undefined && value !== null && value !== '')
+        .filter(([, value]) => value !== undefined && value !== null && value !== '' && value !== false)
         .map(([name, value]) => (
           <>
             <dt>{name}</dt>

@@ -4,6 +4,7 @@ import { about, get, post } from '../model/api.ts'
 import { plural, shown, shortId, when } from '../model/words.ts'
 import { useLoaded } from '../parts/hooks.ts'
 import { Empty, Facts, Fault, Lines } from '../parts/texts.tsx'
+import { CallForm } from './call-form.tsx'
 import { InstallPreviewForm } from './install-preview.tsx'
 
 const ORDER: Readonly<Record<ToolItem['layer'], number>> = { project: 0, global: 1, bundled: 2 }
@@ -173,7 +174,7 @@ function Tool({ tool, session, onChanged }: OneTool) {
       <div class="tool-head">
         <button class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           <b>{shown(name)}</b>
-          <span class="quiet">{shown(label)}</span>
+          {label !== name && <span class="quiet">{shown(label)}</span>}
           {tool.gated && <span class="badge">asks</span>}
           {shadows.length > 0 && <span class="badge person">hides another</span>}
           {adds.length > 0 && <span class="badge accent">adds {adds.length}</span>}
@@ -194,30 +195,42 @@ function Tool({ tool, session, onChanged }: OneTool) {
         {off !== undefined && <p class="small person">{shown(off)}</p>}
         <Fault>{fault}</Fault>
       </div>
-      {isOpen && <ToolBody tool={tool} />}
+      {isOpen && <ToolBody tool={tool} session={session} />}
     </div>
   )
 }
 
-const ToolBody = ({ tool: { description, may, adds, shadows, use, mode, state } }: { tool: ToolItem }) => (
-  <div class="tool-body">
-    <p class="shown-lines">{shown(description)}</p>
-    <Facts
-      of={[
-        ['May', may.length > 0 ? <Lines of={may} /> : 'nothing beside computing'],
-        ['Only it adds', adds.length > 0 && <Lines of={adds} />],
-        ['Hides', shadows.length > 0 && <Lines of={shadows} />],
-        ['Acts as', shown(mode)],
-        ['State', shown(state)],
-        [
-          'In 30 days',
-          `${plural(use.calls, 'call')}, ${use.failed} failed, ${use.denied} denied, ${use.asked} asked (${shown(use.from)})`,
-        ],
-        ['Last used', use.lastAt && when(use.lastAt)],
-      ]}
-    />
-  </div>
-)
+function ToolBody({ tool, session }: { tool: ToolItem; session: string }) {
+  const { name, description, may, adds, shadows, use, mode, state } = tool
+  const [isCalling, setCalling] = useState(false)
+  return (
+    <div class="tool-body">
+      <p class="shown-lines">{shown(description)}</p>
+      <Facts
+        of={[
+          ['May', may.length > 0 ? <Lines of={may} /> : 'nothing beside computing'],
+          ['Only it adds', adds.length > 0 && <Lines of={adds} />],
+          ['Hides', shadows.length > 0 && <Lines of={shadows} />],
+          ['Acts as', shown(mode)],
+          ['State', shown(state)],
+          [
+            'In 30 days',
+            `${plural(use.calls, 'call')}, ${use.failed} failed, ${use.denied} denied, ${use.asked} asked (${shown(use.from)})`,
+          ],
+          ['Last used', use.lastAt && when(use.lastAt)],
+        ]}
+      />
+      {about.value?.decide &&
+        (isCalling ? (
+          <CallForm tool={name} session={session} />
+        ) : (
+          <div>
+            <button onClick={() => setCalling(true)}>Call it…</button>
+          </div>
+        ))}
+    </div>
+  )
+}
 
 /** For the form of "try a call": names of the tools of a new session. */
 export const toolNames = async (): Promise<readonly string[]> =>

@@ -38,7 +38,7 @@ export class Capture {
 
   #keep({ session, call, arguments: args, result }: CapturedOutcome): void {
     if (this.#stop === undefined) return
-    const [given, returned] = [cut(args), cut(result)]
+    const [given, returned] = [shownJson(args), shownJson(result)]
     this.#kept.set(callIdOf(session, call), { arguments: given.text, result: returned.text, cut: given.isCut || returned.isCut })
     for (const id of this.#kept.keys()) {
       if (this.#kept.size <= MOST_CALLS) break
@@ -47,7 +47,8 @@ export class Capture {
   }
 }
 
-function cut(value: Json): { readonly text: string; readonly isCut: boolean } {
+/** For people, and bounded. */
+export function shownJson(value: Json): { readonly text: string; readonly isCut: boolean } {
   const json = visibleJson(JSON.stringify(value, null, 2))
   return json.length <= MOST_CHARS ? { text: json, isCut: false } : { text: `${json.slice(0, MOST_CHARS)}…`, isCut: true }
 }

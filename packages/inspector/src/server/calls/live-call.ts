@@ -13,13 +13,18 @@ interface OpenSpan {
   readonly from: number
 }
 
+/** A call that is refused at once, such as one with a wrong name, only ends. */
+type FirstEvent = Pick<
+  EventOf<'ToolInvocationProposed'>, 'at' | 'sessionId' | 'callId' | 'tool' | 'origin' | 'principal' | 'parentCallId'
+>
+
 /** What happens to one call. Times are in ms, from a clock that never decreases. */
 export class LiveCall {
   readonly id: string
   readonly host: string
   readonly at: number
   readonly decided: DecidedBy[] = []
-  readonly #proposed: EventOf<'ToolInvocationProposed'>
+  readonly #proposed: FirstEvent
   readonly #begun: number
   readonly #spans: Span[] = []
   #origin: OutcomeOrigin | null
@@ -34,7 +39,7 @@ export class LiveCall {
   #agent: string | undefined
   #item: CallItem | undefined
 
-  constructor(proposed: EventOf<'ToolInvocationProposed'>, host: string, agent: string | undefined, now: number) {
+  constructor(proposed: FirstEvent, host: string, agent: string | undefined, now: number) {
     this.#proposed = proposed
     this.#origin = proposed.origin
     this.#agent = agent

@@ -73,10 +73,7 @@ export class LiveCalls {
   #take(event: BulkheadEvent): void {
     switch (event.type) {
       case 'ToolInvocationProposed': {
-        const call = new LiveCall(event, this.#host, this.#sessions.get(event.sessionId)?.agent, this.#now())
-        this.#calls.set(call.id, call)
-        this.#running.add(call)
-        this.#changed.add(call)
+        const call = this.#begin(event, this.#now())
         const { parentCallId, sessionId } = event
         if (parentCallId !== undefined) this.#calls.get(callIdOf(sessionId, parentCallId))?.child(call, this.#now())
         return
@@ -88,6 +85,7 @@ export class LiveCalls {
       case 'ToolInvocationSucceeded':
       case 'ToolInvocationFailed':
       case 'ToolInvocationCancelled':
+        if (!this.#calls.has(callIdOf(event.sessionId, event.callId))) this.#begin(event, this.#now() - event.durationMs)
         return this.#change(event.sessionId, event.callId, (call) => {
           call.end(event, this.#now())
           this.#keep(call)
@@ -100,6 +98,14 @@ export class LiveCalls {
       case 'SessionOpened': return this.#opened(event)
       case 'SessionClosed': return this.#closed(event.sessionId)
     }
+  }
+
+  #begin(event: ConstructorParameters<typeof LiveCall>[0], at: number): LiveCall {
+    const call = new LiveCall(event, this.#host, this.#sessions.get(event.sessionId)?.agent, at)
+    this.#calls.set(call.id, call)
+    this.#running.add(call)
+    this.#changed.add(call)
+    return call
   }
 
   #change(session: string, call: string, change: (call: LiveCall) => void): void {
