@@ -1,4 +1,5 @@
-import { request } from 'node:http'
+import { request, type IncomingHttpHeaders } from 'node:http'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { createInspector } from '../../src/index.ts'
 import { send, signIn } from './client.ts'
@@ -101,4 +102,24 @@ it('serves the page and its files', async () => {
   const found = await fetch(`${world.url}/${script}`)
   expect([found.status, found.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8'])
   expect((await fetch(`${world.url}/assets/../../package.json`)).status).toBe(404)
+})
+
+it.each([
+  ['br', 'gzip, deflate, br', brotliDecompressSync], ['gzip', 'br;q=0, gzip;q=0.5', gunzipSync],
+  ['br', '*', brotliDecompressSync], [undefined, 'identity', (bytes: Buffer) => bytes],
+])('sends files as %s to a client that accepts "%s"', async (encoding, accepted, read) => {
+  await using world = await openWorld()
+  const get = (path: string) => new Promise<{ headers: IncomingHttpHeaders; body: Buffer }>((resolve, reject) => {
+    request(`${world.url}/${path}`, { headers: { 'accept-encoding': accepted } }, (response) => {
+      response.toArray().then((parts) => resolve({ headers: response.headers, body: Buffer.concat(parts) }), reject)
+    }).on('error', reject).end()
+  })
+  const html = await get('')
+  expect(html.headers).toMatchObject({ vary: 'accept-encoding', 'cache-control': 'no-store' })
+  const [, script] = /src="(?:\.\/)?(assets\/main-[\w-]+\.js)"/.exec(read(html.body).toString())!
+  const { headers, body } = await get(script!)
+  expect([headers['content-encoding'], headers.vary]).toEqual([encoding, 'accept-encoding'])
+  expect(headers['cache-control']).toMatch(/^max-age=\d+, immutable$/)
+  expect(headers['content-length']).toBe(String(body.length))
+  expect(read(body).toString()).toContain('Nothing waits for you')
 })

@@ -12,6 +12,7 @@ import { CallSeries } from './calls/series.ts'
 import { Hub } from './events/hub.ts'
 import { faultResponse, RequestFault } from './fault.ts'
 import type { Inspected } from './inspected.ts'
+import { PageFiles } from './page-files.ts'
 import { Inbox } from './waiting/inbox.ts'
 
 export interface InspectorServerOptions {
@@ -40,10 +41,6 @@ export interface InspectorServer {
   close(): void
 }
 
-const TYPES: Readonly<Record<string, string>> = {
-  html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8',
-  svg: 'image/svg+xml', json: 'application/json', webmanifest: 'application/manifest+json',
-}
 const READ_ONLY = 'The inspector only reads. Start it with --decide to answer.'
 const FAILED: ReadonlySet<CallItem['state']> = new Set(['failed', 'cancelled', 'denied'])
 
@@ -60,6 +57,7 @@ export function createInspectorServer(inspected: Inspected, options: InspectorSe
   const calls = new CallsViews(inspected, live, capture)
   const inbox = new Inbox(inspected.questions, { readOnly: decide ? undefined : READ_ONLY, by, now: Date.now })
   const server = randomUUID()
+  const files = new PageFiles(page)
   const about = (): About => ({
     protocol: 1, version: inspected.version, server, scope: inspected.scope, decide, workspace: inspected.workspace(),
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, now: Date.now(), linkCommand,
@@ -146,15 +144,6 @@ export function createInspectorServer(inspected: Inspected, options: InspectorSe
     return found instanceof Response ? found : Response.json(found)
   }
 
-  async function file(path: string, request: Request): Promise<Response> {
-    requireMethod(request, 'GET', 'HEAD')
-    const files = await page()
-    const name = path === '' ? 'index.html' : path
-    if (!Object.hasOwn(files, name)) throw new RequestFault('NotFound', `There is no file "${path}".`)
-    const type = TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
-    return new Response(request.method === 'HEAD' ? null : files[name], { headers: { 'content-type': type } })
-  }
-
   async function answer(request: Request): Promise<Response> {
     if (isClosed) throw new RequestFault('Failed', 'The inspector is closed.')
     requireOwnSite(request, origins)
@@ -163,7 +152,9 @@ export function createInspectorServer(inspected: Inspected, options: InspectorSe
     if (base !== '' && url.pathname === base) return new Response(null, { status: 308, headers: { location: `${base}/` } })
     if (!url.pathname.startsWith(`${base}/`)) throw new RequestFault('NotFound', `There is nothing at ${url.pathname}.`)
     const path = url.pathname.slice(base.length + 1)
-    return path.startsWith('api/') ? api(path.slice(4).split('/').map(decoded), request, url) : file(path, request)
+    if (path.startsWith('api/')) return api(path.slice(4).split('/').map(decoded), request, url)
+    requireMethod(request, 'GET', 'HEAD')
+    return files.answer(path, request)
   }
 
   return {
