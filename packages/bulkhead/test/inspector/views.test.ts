@@ -40,7 +40,7 @@ it('calls a tool for a person, under the policy of the session, and says which a
   expect(schema).toMatchObject({ properties: { what: { type: 'string' } } })
   const make = (body: object) => client.post<MadeCall>('calls', body)
   expect(await make({ tool: 'greet', arguments: { name: 'Ada' }, call: 'mine' }))
-    .toMatchObject({ succeeded: true, id: expect.stringMatching(/\/mine$/), outcome: expect.stringMatching('hello Ada') })
+    .toMatchObject({ succeeded: true, id: expect.stringMatching(/\/mine$/), outcome: expect.stringMatching('Ada') })
   expect(await make({ tool: 'order', arguments: { what: 7 } })).toMatchObject({ wrong: { path: '/what' } })
   expect(await make({ tool: 'greet', arguments: { nome: 'x' } })).toMatchObject({ wrong: { path: '/nome' } })
   await expect(make({ tool: 'greet', call: 'a b' })).rejects.toMatchObject({ code: 'InputInvalid' })

@@ -18,7 +18,8 @@ it('makes a field of each shape that a form has, and writes the others as JSON',
     ['titled', 'string', false], ['several', 'array', false],
   ])
   expect(fieldsOf({
-    object: { type: 'object', properties: { a: { type: 'string' } } }, list: { type: 'array', items: { type: 'number' } },
+    object: { type: 'object', properties: { a: { type: 'string' } } },
+    list: { type: 'array', items: { type: 'number' } },
     either: { anyOf: [{ type: 'string' }, { type: 'number' }] }, nullable: { type: ['string', 'null'] }, free: {},
     any: true, numbers: { enum: [1, 2] }, 'odd name': { type: 'string' }, __proto__x: { type: 'string' },
   })).toEqual([
