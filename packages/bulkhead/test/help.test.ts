@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const NOT_RUN = new RegExp(`^bulkhead (?:${[
   'mcp', 'doctor', 'install @', 'diff @', 'update', 'outdated', 'sign', 'publish', 'conformance', 'reload',
   'trust-root --refresh', 'audit archive', 'store copy', 'dev', 'inspect', 'call \\.', 'undo 1', 'waiting answer',
-  'learn', 'replay',
+  'learn', 'replay', 'passkey add',
 ].join('|')})`)
 
 // `pnpm soak` runs all of them, `npm test` the first two of each command.

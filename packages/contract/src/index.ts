@@ -5,8 +5,7 @@ export type {
   FileWatch, FileWriter, FindOptions, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions,
   CommandAs, PipeResult, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
 } from './author/runtime.ts'
-export { isCertificateVariable, isProxyVariable, isUsualVariable, namedTwice } from './model/command-variables.ts'
-export type { CommandVariable } from './model/command-variables.ts'
+export { isCertificateVariable, isProxyVariable, isUsualVariable, namedTwice, type CommandVariable } from './model/command-variables.ts'
 export { BulkheadError, ERRORS, isErrorCode, requireOptions, RETRIED_CLASSES, VALIDATION_STAGES } from './model/errors.ts'
 export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } from './model/errors.ts'
 export { EVENT_TYPES } from './model/events.ts'
@@ -17,9 +16,9 @@ export {
   type InteractionEnvelope, type InteractionKind, type InteractionOption, type InteractionRequest,
   type InteractionResponse, type OfferedAnswer, type Principal, type ProjectTool,
 } from './model/interaction.ts'
+export { readAssertion, wholeAssertion, type PasskeyAssertion, type PasskeyChoice, type PasskeyDemand, type PasskeyProof, type SealedPage } from './model/passkeys.ts'
 export { carriesKeys, hostOfKey, isKeyWithin, keyGrant } from './model/keys.ts'
-export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './model/lifecycle.ts'
-export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/lifecycle.ts'
+export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState, type LifecyclePhase, type LifecycleSignal, type LifecycleState } from './model/lifecycle.ts'
 export { byteSize, declaresSetting, unknownSettings, withCommonConfig } from './model/common-config.ts'
 export {
   CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, POOL_LIMITS,
@@ -45,8 +44,7 @@ export { compileCeiling, compileGrant, declaredCeiling, declaredPower, localPowe
 export { portablePower, SUBAGENTS, type ExtensionPower, type Power, type PowerCapability } from './policy/power.ts'
 export { allowedPatterns, allowsNeed, beyond, ceilingsOf, narrowPower, powerItems } from './policy/power-order.ts'
 export { powerPhrases, type LocatedCeiling, type PowerItem } from './policy/power-order.ts'
-export { mustBeNamed, ProtectedPlaces, protectionReason } from './policy/protected-places.ts'
-export type { NamedPlaces, Protection } from './policy/protected-places.ts'
+export { mustBeNamed, ProtectedPlaces, protectionReason, type NamedPlaces, type Protection } from './policy/protected-places.ts'
 export {
   dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, missingDependencyFault,
   orderDependencies, type Registrant, type RegistrationFault,
@@ -55,6 +53,7 @@ export { checkRequirements, classifyEffects, classifyToolMode, hasEffects, isRep
 export { matchArguments, mayChange, type PatternSource, type VariableValues } from './policy/requirements.ts'
 export { isHeldBack } from './policy/held-back-files.ts'
 export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-files.ts'
+export { actionWords } from './policy/rule-action.ts'
 export { capabilitiesMeant, denyingRule, isCapability, isOfCalls, judgeRules, judgeUse, NOTHING_ASIDE, obstacleOf, possibleRules, rulePlace, rulesFor, setAside } from './policy/rules.ts'
 export { comparePatterns, isEverything, kindOfTouch, patternsCross, SUBJECT_KINDS, type SubjectKind } from './policy/rule-patterns.ts'
 export type { RuleAuthor, RuledTool, RuleQuestion, RuleVerdict, ScopedRule, SetAside, Touch } from './policy/rules.ts'
@@ -81,6 +80,7 @@ export type { CallSteps, CompartmentServices, LogEntry, SecretGrant } from './po
 export type { SessionAccess, StateAccess, WholeOutput } from './ports/compartment-services.ts'
 export { CODE_ITEMS, type CodeDiagnostic, type CodeLocation, type CodeSymbol, type LanguageServers, type SourceFile, type TextPosition } from './ports/language-servers.ts'
 export type { CallUse, DeniedPaths, IgnoredFiles, UseRules, UseVerdict } from './ports/use-rules.ts'
+export type { Passkey, PasskeyRing, UsedPasskey } from './ports/passkeys.ts'
 export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart } from './ports/server-jail.ts'
 export { auditRecord, STORE_COLLECTIONS, type AdoptedRecords, type AuditChain, type AuditEntry } from './ports/store.ts'
 export type { AuditForm, AuditGroup, AuditRow, AuditSpan, Store, StoreCollection, StoredRecord } from './ports/store.ts'

@@ -21,7 +21,7 @@ describe('the exports', () => {
       'TOOL_INTERACTION_KINDS',
       'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TREATMENTS', 'TREATMENT_PRESETS', 'TRUST_DECISIONS', 'ToolError',
       'VALIDATION_STAGES', 'WORKER_LABEL_PATTERN', 'WORKSPACE_NAME_PATTERN',
-      'allowedPatterns', 'allowsNeed', 'argumentsLeftOut', 'auditRecord', 'beyond', 'byteSize',
+      'actionWords', 'allowedPatterns', 'allowsNeed', 'argumentsLeftOut', 'auditRecord', 'beyond', 'byteSize',
       'capabilitiesMeant', 'carriesKeys', 'ceilingsOf', 'checkApprovalKey', 'checkRequirements', 'classifyEffects',
       'classifyToolMode',
       'comparePatterns', 'compileApprovalKey',
@@ -36,8 +36,10 @@ describe('the exports', () => {
       'mayLoad',
       'mayReach', 'missingDependencyFault', 'mustBeNamed', 'namedTwice', 'namesSensitiveFiles', 'narrowPower',
       'nextState', 'obstacleOf', 'orderDependencies', 'patternsCross', 'portablePower', 'possibleRules', 'powerItems',
-      'powerPhrases', 'protectionReason', 'readAnswerLimit', 'readListedCall', 'requireOptions', 'rulePlace',
-      'rulesFor', 'setAside', 'unknownSettings', 'untilWords', 'usesHome', 'withCommonConfig', 'withHome',
+      'powerPhrases', 'protectionReason', 'readAnswerLimit',
+      'readAssertion', 'readListedCall', 'requireOptions', 'rulePlace',
+      'rulesFor', 'setAside', 'unknownSettings', 'untilWords', 'usesHome',
+      'wholeAssertion', 'withCommonConfig', 'withHome',
       'withHomeVariable',
     ])
   })

@@ -1,6 +1,7 @@
 import type {
   AgentDescriptor, AgentInput, AgentManifest, ArgumentsReader, BulkheadError, Clock, Diagnostic, EventListener,
-  EventType, ExtensionDescriptor, Freeze, FreezeReport, Interactor, JoinedHost, Layer, LifecycleState, Placement, Store,
+  EventType, ExtensionDescriptor, Freeze, FreezeReport, Interactor, JoinedHost, Layer, LifecycleState, PasskeyRing, Placement,
+  Store,
   ToolDefinition, ToolListing,
 } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
@@ -40,6 +41,8 @@ export interface HostOptions extends Place {
   readonly owner?: Owner
   /** Answers questions of an extension that starts without a call: an eager one, or one that is reloaded. */
   readonly interactor?: Interactor
+  /** The passkeys that rules may demand. Absent: no call is allowed that needs one. */
+  readonly passkeys?: PasskeyRing
   /** What a new generation must pass besides starting, before it takes over from one that runs. */
   readonly smokeCheck?: SmokeCheck
   /** Readers of the arguments of locked tools, by name, for every implementation of the tool. */
@@ -65,6 +68,7 @@ export const HOST_FORM: OptionForms<HostOptions> = {
   report: forms.object, workspace: forms.text, sandbox: forms.having('open'), source: forms.having('load'),
   store: forms.having('read', 'write'), clock: forms.having('now'), userData: forms.text, env: forms.method,
   sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'),
+  passkeys: forms.having('keys', 'use', 'seal', 'isSealed'),
   smokeCheck: forms.method, argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text),
   realPath: forms.method, readStart: forms.method, ignored: forms.method, countFiles: forms.method,
   findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,

@@ -58,20 +58,20 @@ class ToolHost implements Host {
   #closing: Promise<CloseReport> | undefined
 
   constructor(options: HostOptions) {
-    const { userData, env, smokeCheck, interactor, clock = systemClock } = options
+    const { userData, env, smokeCheck, interactor, passkeys, clock = systemClock } = options
     const { drainMs = DRAIN_MS, startsEager = true, agents = [], roles = () => [], agentsRequire = 'narrows' } = options
     const { argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true } } = options
     const store = new StoreWithTimeout(options.store, clock)
     const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
     const events = new EventBus(clock)
-    const desk = new QuestionDesk()
+    const desk = new QuestionDesk(() => ({ ring: passkeys, now: clock.now() }))
     const seat = takeSeat({
       store, desk, given: options.store, owner, events, clock, workspaces: () => this.#workspaces,
       onGone: () => journal.recoverAgain(),
     })
     const journal: CallJournal = new CallJournal({ store, seat, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
-      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat, desk,
+      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat, desk, passkeys,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
       agents: readAgents(agents), roles, agentsRequire, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
     }

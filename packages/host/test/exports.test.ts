@@ -5,8 +5,8 @@ import * as host from '../src/index.ts'
 test('the package exports these names', () => {
   expect(Object.keys(host).toSorted()).toEqual([
     'asDelegated', 'configuredRules', 'createHost', 'deniedToServer', 'isReversible', 'lintRules',
-    'loadLateLibraries', 'locatedRules', 'openApprovals', 'openQuestions', 'openRecordings', 'ruleName',
-    'stateKey', 'systemClock',
+    'loadLateLibraries', 'locatedRules', 'openApprovals', 'openQuestions', 'openRecordings', 'passkeyChallenge',
+    'passkeyRequest', 'ruleName', 'stateKey', 'systemClock',
     'undoneChanges',
   ])
   expect(Object.keys(embedder).toSorted()).toEqual([

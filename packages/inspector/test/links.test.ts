@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { BulkheadError, type ApprovalRequest, type InteractionResponse } from '@bulkhead/contract'
 import { signMessage } from '@bulkhead/kit/signed-message'
 import { beforeEach, expect, it } from 'vitest'
@@ -29,6 +30,7 @@ const book: LinkedQuestions = {
     answers.push([id, response, way])
     return 'taken'
   },
+  passkey: async () => ({ challenge: 'AAAA', credentials: [{ id: 'BBBB', rpId: 'localhost' }] }),
 }
 const ID = 'ab'.repeat(20)
 const links = () => createAnswerLinks({
@@ -136,3 +138,20 @@ it.each(['http://ops.example/', 'ftp://localhost/', 'https://a:b@ops.example/', 
   'refuses the base %s', (base) => {
     expect(() => createAnswerLinks({ questions: book, base, secret: SECRET })).toThrow(/no address for links/)
   })
+
+it('a question under a passkey asks this browser for one, for the answer that was chosen', async () => {
+  const passkey = { nonce: 'n', credentials: [] }
+  questions.set(ID, { ...questions.get(ID)!, request: { kind: 'Approve', approval: { ...approval, passkey } } })
+  const page = await get(link())
+  const [, script] = /<script>(.*)<\/script>/s.exec(await page.text()) ?? []
+  const digest = hash('sha256', script!, 'base64')
+  expect(page.headers.get('content-security-policy')).toContain(`script-src 'sha256-${digest}'; `)
+  expect(await (await post(link(), { answer: 'once:call', passkey: 'ask' })).json())
+    .toEqual({ challenge: 'AAAA', relyingParty: 'localhost', credentials: ['BBBB'] })
+  expect(await (await post(link(), { passkey: 'ask' })).json()).toEqual({ error: 'Choose one of the answers.' })
+  expect((await post(link(), { answer: 'once:call', passkey: '{}' })).status).toBe(422)
+  expect(answers).toEqual([])
+  const response = { authenticatorData: 'a', clientDataJSON: 'c', signature: 's' }
+  await post(link(), { answer: 'once:call', passkey: JSON.stringify({ id: 'BBBB', response }) })
+  expect(answers).toMatchObject([[ID, { passkey: { credential: 'BBBB', ...response } }, 'link']])
+})

@@ -31,18 +31,22 @@ export interface Anchor {
 const PAGE = 1_000
 
 /**
- * Verifies all records that exist at the start. Hosts may continue to write. Rejects only if the source cannot be read
- * at all.
+ * Verifies all records that exist at the start. Hosts may continue to write. `onRecord` gets each record that continues the
+ * chain, perhaps twice. Rejects only if the source cannot be read at all.
  */
-export async function verifyAudit(source: AuditSource, anchor?: Anchor): Promise<AuditVerdict> {
+export async function verifyAudit(
+  source: AuditSource, anchor?: Anchor, onRecord?: (entry: AuditEntry) => void,
+): Promise<AuditVerdict> {
   const span = await source.auditSpan()
-  const verdict = await verifySpan(source, span, anchor)
+  const verdict = await verifySpan(source, span, anchor, onRecord)
   // Records that were archived meanwhile are missing.
   const isArchived = !verdict.ok && (await source.auditSpan()).first > span.first
-  return isArchived ? verifyAudit(source, anchor) : verdict
+  return isArchived ? verifyAudit(source, anchor, onRecord) : verdict
 }
 
-async function verifySpan(source: AuditSource, span: AuditSpan, anchor: Anchor | undefined): Promise<AuditVerdict> {
+async function verifySpan(
+  source: AuditSource, span: AuditSpan, anchor: Anchor | undefined, onRecord?: (entry: AuditEntry) => void,
+): Promise<AuditVerdict> {
   const walk = new ChainWalk(Math.max(span.first, 1), span.before)
   const start = { position: walk.position - 1, link: span.before }
   const anchorFault = anchor && findAnchorFault(anchor, start)
@@ -61,6 +65,7 @@ async function verifySpan(source: AuditSource, span: AuditSpan, anchor: Anchor |
     for (const entry of page) {
       const fault = walk.step(entry)
       if (fault) return fault
+      onRecord?.(entry)
       hasStartRecord ||= documentsArchive(entry.record, start)
       if (anchor?.position === entry.position) {
         if (anchor.link !== entry.link) return broken(entry.position, 'its link differs from the saved one')

@@ -27,6 +27,8 @@ const ROWS: readonly Row[] = [
     async () => (await import('./policy/approvals.ts')).approvals],
   ['waiting', 'List and answer what waits for a person, in every process on the store',
     async () => (await import('./policy/waiting.ts')).waiting],
+  ['passkey', 'Add, list and remove the passkeys that rules may demand',
+    async () => (await import('./policy/passkey.ts')).passkey],
   ['audit', 'Show, verify, export and archive the audit log',
     async () => (await import('./policy/audit.ts')).audit],
   ['store', 'Show, update and copy the store of approvals, state and the audit',

@@ -1,6 +1,6 @@
 import type { ReplicaRecords } from '@bulkhead/bridges/mcp'
 import {
-  type AgentInput, BulkheadError, type CapabilityUse, type Clock, type Layer, type ListedWorker, type ProjectTrust,
+  type AgentInput, BulkheadError, type CapabilityUse, type Clock, type Layer, type ListedWorker, type Passkey, type ProjectTrust,
   requireOptions, type Store,
 } from '@bulkhead/contract'
 import {
@@ -29,6 +29,7 @@ import { rememberWalls } from './remembered-walls.ts'
 import { replicaRecords } from './replica-records.ts'
 import { type ReplayOptions, type ReplayReport, replaySession } from './replay/replay-session.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
+import { givenRing, ownRing, PASSKEYS_FORM } from './passkeys/passkey-ring.ts'
 import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
 import { givenStore } from './store-choice.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
@@ -66,6 +67,8 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly discover?: 'first-session' | 'when-asked'
   /** Agents that `openSession` knows by name, besides those in `agents` of the layers, which they hide. */
   readonly agents?: readonly AgentInput[]
+  /** The passkeys that rules may demand. Default: those of the home (`bulkhead passkey`). */
+  readonly passkeys?: readonly Passkey[]
   /** Hooks of every session, before those of the session itself. */
   readonly hooks?: Hooks | readonly Hooks[]
 }
@@ -126,6 +129,7 @@ export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
   discover: forms.oneOf('first-session', 'when-asked'), agents: forms.list(forms.object),
   hooks: forms.either(forms.object, forms.list(forms.object)),
+  passkeys: PASSKEYS_FORM,
 }
 
 const SWITCHED = { trust: HOST_OPTIONS.trust }
@@ -205,9 +209,10 @@ export async function assembleHost(
   const enter = (folder: string, trust: TrustChoice | undefined) =>
     openPlace(loader, folder, trust, { ...options, ...surroundings })
   const first = await enter(options.workspace, firstTrust)
+  const passkeys = options.passkeys ? givenRing(options.passkeys) : ownRing(home)
   const { servers: _servers, skills: _skills, ...place } = first
   const host = createHostCore({
-    ...place, store, argumentsReaders, startsEager, clock, roles,
+    ...place, store, passkeys, argumentsReaders, startsEager, clock, roles,
     sidecar: createSidecar((sessionId) => bundled.lentFiles(sessionId)),
     owner,
     userData: userFolder(home),
@@ -280,7 +285,7 @@ export async function assembleHost(
     },
   }
   const stopTracing = await traceWherePresent(whole)
-  inspectable.set(whole, { core: host, places, store, uses, id: owner.id, home: options.home })
+  inspectable.set(whole, { core: host, places, store, uses, id: owner.id, home: options.home, passkeys })
   return { host: whole, place: first }
 }
 

@@ -1,4 +1,4 @@
-import type { MeasuredUse, Store, UseTap } from '@bulkhead/contract'
+import type { MeasuredUse, PasskeyRing, Store, UseTap } from '@bulkhead/contract'
 import type { Host as CoreHost } from '@bulkhead/host'
 import type { OpenPlaces } from './open-place.ts'
 
@@ -8,6 +8,7 @@ export interface Inspectable {
   readonly places: OpenPlaces
   readonly store: Store
   readonly uses: UseListeners
+  readonly passkeys: PasskeyRing
   /** Of the host on its store. */
   readonly id: string
   /** The folder of the global layer. */

@@ -2,10 +2,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import type { AnswerLinks } from '@bulkhead/inspector/links'
+
+/** Pages. undefined: nothing is at that address. */
+export interface Pages {
+  fetch(request: Request): Promise<Response | undefined>
+}
 
 /** Serves links on loopback. A proxy with a certificate makes them reachable from elsewhere. */
-export async function serveAnswers(links: () => AnswerLinks, port: number): Promise<{ readonly port: number; close(): Promise<void> }> {
+export async function serveAnswers(links: () => Pages, port: number): Promise<{ readonly port: number; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     void answer(links(), request, response).catch(() => response.destroy())
   })
@@ -16,7 +20,7 @@ export async function serveAnswers(links: () => AnswerLinks, port: number): Prom
   return { port: (server.address() as AddressInfo).port, close: () => closed(server) }
 }
 
-async function answer(links: AnswerLinks, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function answer(links: Pages, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const { method = 'GET', headers: { host = '' }, url = '/' } = incoming
   const address = URL.parse(url, `http://${host}`)
   if (!address) return void outgoing.writeHead(400).end()

@@ -38,7 +38,9 @@ const FLOORS: Readonly<Record<string, Floors>> = {
     ['models', 'questions'],
   ],
   'packages/conformance': ['index.ts', 'ports', '*', 'specifications'],
-  'packages/inspector': ['index.ts', ['links', 'page', 'server'], ['bundle', 'protocol.ts'], 'protocol'],
+  'packages/inspector': [
+    'index.ts', ['links', 'page', 'server'], 'passkeys', ['bundle', 'plain', 'protocol.ts'], 'protocol',
+  ],
   'packages/workers': ['index.ts', ['caller', 'worker'], 'messages', 'ticket', 'keys'],
   'packages/bulkhead': [['bin.ts', 'testing'], 'cli', 'index.ts', 'facade'],
   'packages/create-bulkhead': ['bin.ts'],
@@ -60,7 +62,7 @@ const INNER_FLOORS: Readonly<Record<string, Floors>> = {
   'packages/broker/src/net': ['inner-relay.ts', 'relay.ts', 'keys', '*'],
   'packages/bulkhead/src/cli': ['main.ts', ['calls', 'packages', 'policy', 'publish', 'servers', 'system'], '*'],
   'packages/bulkhead/src/facade': [
-    'library.ts', 'inspector', '*', ['bundling', 'policy', 'replay', 'terminal'], 'folders.ts',
+    'library.ts', 'inspector', '*', ['bundling', 'passkeys', 'policy', 'replay', 'terminal'], 'folders.ts',
   ],
   'packages/inspector/src/server': ['*', 'events', ['calls', 'waiting'], 'access', ['fault.ts', 'inspected.ts']],
   'packages/sandbox/src/worker/shims': ['*', 'crypto', 'host.ts'],

@@ -4,6 +4,7 @@ import type { Json } from '@bulkhead/kit/json'
 import type { OfferedAnswer } from './interaction.ts'
 import type { RuleCapability } from './names.ts'
 import type { OutcomeOrigin } from './outcome.ts'
+import type { PasskeyProof } from './passkeys.ts'
 
 interface CallEvent {
   readonly sessionId: string
@@ -110,6 +111,7 @@ export type BulkheadEvent = Stamped & (
   | ({ readonly type: 'InteractionRaised'; readonly kind: string; readonly source: string } & QuestionEvent)
   | ({
       readonly type: 'InteractionAnswered'; readonly status: 'accepted' | 'rejected' | 'timeout'; readonly by?: string
+      readonly passkey?: PasskeyProof
     } & QuestionEvent)
   | {
       readonly type: 'BlockedOnPerson'; readonly correlationId: string; readonly sessionId: string
@@ -186,7 +188,8 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
   BlockedOnPerson:
     'A call waits for a person. `answers` are those that allow it, the least first; besides them a person can reject it or '
     + 'say "not now". It is over with `InteractionAnswered` of the same `correlationId`.',
-  InteractionAnswered: 'A question to a person was answered, by `by` if that is known, or timed out.',
+  InteractionAnswered: 'A question to a person was answered, by `by` if that is known, or timed out. `passkey`: a rule demanded one, and this '
+    + 'signature allowed the call.',
   ApprovalGranted: 'A person approved a tool and key for a session or a project.',
   ApprovalExpired: 'An approval reached its end, or has allowed as many calls as it may.',
   ApprovalRevoked: 'An approval was revoked.',

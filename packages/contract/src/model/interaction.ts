@@ -1,6 +1,7 @@
 import type { FormSchema } from '@bulkhead/kit/form'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { ToolKind, ToolMode } from './names.ts'
+import type { PasskeyAssertion, PasskeyDemand } from './passkeys.ts'
 
 /**
  * The user or client that a session is for. An embedder names it, or the token of a client does; a client never chooses
@@ -108,6 +109,8 @@ export interface ApprovalRequest {
   readonly mayTouch: readonly string[]
   /** Why a person is asked, one line each. */
   readonly reasons: readonly string[]
+  /** A rule demands a passkey: no answer without one allows the call. A denial needs none. */
+  readonly passkey?: PasskeyDemand
 }
 
 /**
@@ -169,6 +172,10 @@ export interface InteractionEnvelope {
 }
 
 export type InteractionResponse =
-  | { readonly status: 'accepted'; readonly value: Json }
+  | {
+      readonly status: 'accepted'; readonly value: Json
+      /** For a question with `passkey`. */
+      readonly passkey?: PasskeyAssertion
+    }
   | { readonly status: 'rejected'; readonly reason?: string }
   | { readonly status: 'timeout' }

@@ -1,6 +1,7 @@
 import { matchSegment, textContains } from '@bulkhead/kit/glob'
 import { RULE_CAPABILITIES, type RuleAction, type RuleCapability } from '../model/names.ts'
 import type { Rule } from '../validation/policy.ts'
+import { strictness } from './rule-action.ts'
 import {
   comparePatterns, isEverything, kindOfTouch, matchesTouch, SUBJECT_KINDS, type RulePattern, type SubjectKind,
   type Touch,
@@ -67,6 +68,8 @@ export interface SetAside {
 
 export interface RuleVerdict {
   readonly action: RuleAction
+  /** It asks, and only a passkey allows it. */
+  readonly passkey?: true
   /** The one that decides. */
   readonly rule: ScopedRule
   /** All rules that lead to this action. */
@@ -84,7 +87,6 @@ export function capabilitiesMeant(permission: string): readonly RuleCapability[]
   return found.length === 0 ? undefined : found
 }
 
-const strictness: Readonly<Record<RuleAction, number>> = { allow: 0, ask: 1, deny: 2 }
 const capabilities: ReadonlySet<string> = new Set(RULE_CAPABILITIES)
 /** Whether a permission is a capability. Otherwise it names tools. */
 export const isCapability = (permission: string): permission is RuleCapability => capabilities.has(permission)
@@ -100,10 +102,8 @@ export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion)
   const aside = setAside(named, question)
   const found = question.touches
     .map((touch) => judgeTouch(touch.isKey ? named : rulesAbout(touch, named, aside), question, touch))
-  const strictest = found.reduce<RuleVerdict | undefined>(
-    (best, one) => one && (best === undefined || strictness[one.action] > strictness[best.action]) ? one : best,
-    undefined,
-  )
+  const strictest = found.reduce<RuleVerdict | undefined>((best, one) =>
+    one && (best === undefined || strictness(one) > strictness(best)) ? one : best, undefined)
   if (strictest === undefined) return undefined
   if (strictest.action === 'allow' && !coversAll(question.touches, found)) return undefined
   const same = found.flatMap((one) => one?.action === strictest.action ? one.rules : [])
@@ -197,7 +197,7 @@ export function obstacleOf(
 
 /** Stricter, or the same rule written before. */
 function isStricterOrSame(other: ScopedRule, rule: ScopedRule): boolean {
-  if (other.action !== rule.action) return strictness[other.action] > strictness[rule.action]
+  if (strictness(other) !== strictness(rule)) return strictness(other) > strictness(rule)
   return other.permission === rule.permission && other.pattern === rule.pattern && other.author === rule.author
     && other.source < rule.source
 }
@@ -225,10 +225,10 @@ function judgeTouch(
   const applicable = applicableAt(rules, question, touch)
   const [first] = applicable
   if (first === undefined) return undefined
-  const { action } = applicable
-    .reduce((best, rule) => strictness[rule.action] > strictness[best.action] ? rule : best, first)
-  const deciding = applicable.filter((rule) => rule.action === action)
-  return { action, rule: narrowest(deciding, kind), rules: deciding }
+  const strictest = applicable.reduce((best, rule) => strictness(rule) > strictness(best) ? rule : best, first)
+  const { action, passkey } = strictest
+  const rule = narrowest(applicable.filter((one) => strictness(one) === strictness(strictest)), kind)
+  return { action, ...(passkey && { passkey }), rule, rules: applicable.filter((one) => one.action === action) }
 }
 
 function isDecidedNow({ action, permission, ofSession, ofAgent }: ScopedRule, unknown: UnknownParts): boolean {
@@ -264,7 +264,7 @@ const isNamed = ({ permission }: Rule, { tool, source }: RuledTool): boolean =>
 
 /** Whether a rule sets a stricter one aside: it lies inside it, and its author may loosen it. */
 function beats(rule: ScopedRule, other: ScopedRule, kind: SubjectKind): boolean {
-  if (strictness[rule.action] >= strictness[other.action]) return false
+  if (strictness(rule) >= strictness(other)) return false
   if (other.isFinal === true && other.action === 'deny') return false
   return mayLoosen(rule.author, other.author) && isInside(rule, other, kind)
 }

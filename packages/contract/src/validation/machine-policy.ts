@@ -3,7 +3,7 @@ import { COMMAND_SEVERITIES, TOOL_MODES, type ToolMode } from '../model/names.ts
 import { commands } from './commands.ts'
 import { configFileSchema } from './config.ts'
 import { extensionId, toolName } from './fields.ts'
-import { commandSafetyConfigSchema, packagePolicy, ruleSchema } from './policy.ts'
+import { commandSafetyConfigSchema, onlyAsks, packagePolicy, ruleFields } from './policy.ts'
 import { storeSettings } from './store.ts'
 
 const off = z.strictObject({ enabled: z.literal(false).describe('The only value.') })
@@ -24,9 +24,9 @@ const widening = z.enum(['refuse', 'major']).optional()
 export const machinePolicySchema = z.strictObject({
   $schema: z.string().optional().describe('The JSON Schema of this file, for editors.'),
   mode: z.enum(['ask', 'allowlist']).optional().describe('The loosest mode. It replaces a looser one.'),
-  rules: z.array(ruleSchema.extend({
+  rules: z.array(onlyAsks(ruleFields.extend({
     action: z.enum(['ask', 'deny']).describe('A deny is final. What asks is asked in every mode.'),
-  })).optional().describe('What no tool may do, or only with the approval of a person.'),
+  }))).optional().describe('What no tool may do, or only with the approval of a person.'),
   approvals: configFileSchema.shape.approvals.unwrap().extend({
     project: z.literal(false).exactOptional().describe('The only value: no approval lasts longer than its session.'),
   }).optional().describe('The longest that approvals last.'),

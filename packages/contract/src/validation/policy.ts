@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { COMMAND_SEVERITIES, RULE_ACTIONS, type CommandSeverity, type Layer } from '../model/names.ts'
 import { ceilingSet } from './requirements.ts'
 
-export const ruleSchema = z.strictObject({
+/** The fields of a rule. `onlyAsks` checks what they say together. */
+export const ruleFields = z.strictObject({
   permission: z.string().min(1).max(128)
     .describe(
       'A tool name, a tool name ending in *, mcp:server:tool, openapi:document:operationId, a capability such as '
@@ -11,7 +12,18 @@ export const ruleSchema = z.strictObject({
   pattern: z.string().min(1).max(1024).default('*')
     .describe('What the rule applies to: an approval key, a path, a host or a command; * and ** as in paths.'),
   action: z.enum(RULE_ACTIONS).describe('What happens to a matching call.'),
+  passkey: z.literal(true).exactOptional()
+    .describe('With ask: only a person with a passkey can allow the call, once (`bulkhead passkey`).'),
 })
+
+/** A denial needs no passkey, and what a rule allows is not asked. */
+export const onlyAsks = <Fields extends z.ZodType<{ readonly action: string; readonly passkey?: true }>>(
+  fields: Fields,
+): Fields => fields.refine(({ action, passkey }) => passkey === undefined || action === 'ask', {
+    path: ['passkey'], error: 'only with the action ask',
+  })
+
+export const ruleSchema = onlyAsks(ruleFields)
 export type Rule = z.output<typeof ruleSchema>
 
 const positive = z.int().positive()

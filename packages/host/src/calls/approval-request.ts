@@ -12,7 +12,8 @@ import { readerOf } from '../policy/call-analysis.ts'
 import type { Call, DecidedCall, HostContext, ValidatedCall } from '../policy/call.ts'
 import type { CallAnalysis } from '../policy/model/checked-call.ts'
 import { permitsIn } from '../policy/policies.ts'
-import type { Verdict } from '../policy/model/verdict.ts'
+import { newDemand } from '../policy/interaction/passkeys.ts'
+import { demandsPasskey, type Verdict } from '../policy/model/verdict.ts'
 import { approvalDiff } from './approval-diff.ts'
 import { unrecordedCommands } from './unrecorded-commands.ts'
 
@@ -32,8 +33,8 @@ const UNCONFINED = {
 /** The one question of a call, and the answers that it offers. `whole` adds what takes time. */
 export function questionOf({ call, decision: { asks, analysis } }: DecidedCall, host: HostContext) {
   const all = offersOf(call.tool, analysis, call.session.approvals.forProject, call.session.policy.lineage.length > 1)
-  // A grant of a stage is for one call.
-  const offers = permitsIn(asks).length > 0 ? all.slice(0, 1) : all
+  // A grant of a stage is for one call, and so is a passkey.
+  const offers = permitsIn(asks).length > 0 || demandsPasskey(asks) ? all.slice(0, 1) : all
   const request = approvalRequest(call, analysis, asks, offers, host)
   return { offers, request, whole: () => wholeRequest(request, call, analysis, offers, host) }
 }
@@ -76,6 +77,7 @@ export function approvalRequest(
       ...(call.scope.reverts ? ['undo wants to revert an earlier call with these arguments'] : []),
       ...new Set(asks.map(({ reason }) => visibleText(reason))),
     ],
+    ...(demandsPasskey(asks) && { passkey: newDemand(host.passkeys, host.clock.now()) }),
   }
 }
 

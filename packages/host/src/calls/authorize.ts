@@ -6,15 +6,15 @@ import type { Attempts } from '../model/call-run.ts'
 import { eventFields, sessionFields } from '../model/event-fields.ts'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
 import type { AllowedCall, Call, DecidedCall, HostContext, ValidatedCall } from '../policy/call.ts'
-import type { Decision } from '../policy/decision.ts'
 import type { CallAnalysis } from '../policy/model/checked-call.ts'
 import { chosenOffer, type Offer } from '../policy/approvals/offers.ts'
 import { findApprovals, withFreshApprovals } from '../policy/evaluate.ts'
 import { AskedCall } from '../policy/interaction/asked-call.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
+import { WITHOUT_PASSKEY } from '../policy/interaction/passkeys.ts'
 import { permitsIn, stageGrant } from '../policy/policies.ts'
 import { digestOf } from '../policy/model/stage-permit.ts'
-import { approve, deny, errorOf, headless, type Verdict } from '../policy/model/verdict.ts'
+import { approve, demandsPasskey, deny, errorOf, headless, type Verdict } from '../policy/model/verdict.ts'
 import { questionOf } from './approval-request.ts'
 import { lossesOf } from './decide.ts'
 import { EDITED, judgeEdit } from './edited-call.ts'
@@ -120,15 +120,16 @@ async function answerOf(decided: DecidedCall, host: HostContext): Promise<Answer
     return { verdict: headless(answer.reason) }
   }
   approvals.noteExpired(call, analysis)
-  const given = await answerWhilePaused(call, question)
-  if (given) return stage ? { verdict: grantedBy(given) } : applyAnswer(given, call, offers, analysis, host.clock.now())
+  const given = await answerWhilePaused(call, question, host)
+  if (given?.proof) emitProof(given, call, host)
+  if (given) return stage ? { verdict: grantedBy(given, asks) } : applyAnswer(given, decided, offers, host.clock.now())
   if (!interactions.canApprove) return unanswered({ decision: 'reject' })
   const resume = call.waiting?.pause()
   try {
-    const answer = grant ? await askForGrant(call, storedWhileAsked(call, grant, asked), unanswered)
+    const answer = grant ? await askForGrant(decided, storedWhileAsked(call, grant, asked), unanswered)
       : await askForApproval(
-        call, { ...decided.decision, offers }, async () => (await storedWhileAsked(call, approval, asked)()).approval,
-        unanswered, () => host.clock.now(),
+        decided, offers, async () => (await storedWhileAsked(call, approval, asked)()).approval, unanswered,
+        () => host.clock.now(),
       )
     await asked?.over()
     return answer
@@ -149,20 +150,22 @@ const isUnanswered = ({ unavailable, late, decision }: PersonAnswer): boolean =>
 
 /** For a tool that the stage does not list. A grant is for one call, and never stored. */
 async function askForGrant(
-  call: ValidatedCall, request: () => Promise<ReturnType<typeof stageGrant>>, unanswered: Unanswered,
+  { call, decision: { asks } }: DecidedCall, request: () => Promise<ReturnType<typeof stageGrant>>, unanswered: Unanswered,
 ): Promise<Answer> {
   const answer = await call.session.interactions.grant(request, call.signal)
-  return isUnanswered(answer) ? unanswered(answer) : { verdict: grantedBy(answer) }
+  return isUnanswered(answer) ? unanswered(answer) : { verdict: grantedBy(answer, asks) }
 }
 
 /** A grant is bound to the arguments that the person saw. */
-const grantedBy = (answer: ApprovalAnswer): Verdict => answer.decision === 'reject' || answer.arguments ? rejected(answer)
+const grantedBy = (answer: PersonAnswer, asks: readonly Verdict[]): Verdict =>
+  answer.decision === 'reject' || answer.arguments ? rejected(answer) : lacksPasskey(answer, asks) ? rejected({ reason: WITHOUT_PASSKEY })
   : approve('state-machine', 'sm-grant-token', answer.reason ?? 'a person granted this one call')
 
 async function askForApproval(
-  call: ValidatedCall, { analysis, answerable, offers }: Decision & { readonly offers: readonly Offer[] },
+  decided: DecidedCall, offers: readonly Offer[],
   request: () => Promise<ApprovalRequest>, unanswered: Unanswered, now: () => number,
 ): Promise<Answer | Edit> {
+  const { call, decision: { analysis, answerable } } = decided
   const concurrent = new ConcurrentApproval(call, analysis, answerable)
   try {
     const answer = await call.session.interactions.approve(request, concurrent.signal, () => concurrent.answer())
@@ -171,7 +174,7 @@ async function askForApproval(
     if (isUnanswered(answer)) return await unanswered(answer)
     // A no to this call holds, whatever was answered to another.
     return answer.decision === 'once' && !answer.arguments && concurrent.given ? concurrent.given
-      : applyAnswer(answer, call, offers, analysis, now())
+      : applyAnswer(answer, decided, offers, now())
   } catch (thrown) {
     if (concurrent.given && !call.signal.aborted) return concurrent.given
     throw thrown
@@ -180,14 +183,25 @@ async function askForApproval(
   }
 }
 
-const rejected = ({ reason }: ApprovalAnswer): Verdict =>
+/** A rule that demands a passkey counts no other way to allow, whoever took the answer. */
+const lacksPasskey = ({ proof }: PersonAnswer, asks: readonly Verdict[]): boolean => demandsPasskey(asks) && proof === undefined
+
+/** The question was answered while the call was paused, so that no event has told it. */
+const emitProof = ({ by, proof }: PersonAnswer, { id, session }: ValidatedCall, { events }: HostContext): void => events.emit({
+  type: 'InteractionAnswered', correlationId: `${session.id}:paused`, sessionId: session.id, callId: visibleText(id),
+  status: 'accepted', ...(by !== undefined && { by }), ...(proof && { passkey: proof }),
+})
+
+const rejected = ({ reason }: Pick<ApprovalAnswer, 'reason'>): Verdict =>
   deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
 
 function applyAnswer(
-  answer: PersonAnswer, call: ValidatedCall, offers: readonly Offer[], { questions }: CallAnalysis, now: number,
+  answer: PersonAnswer, { call, decision: { asks, analysis: { questions } } }: DecidedCall, offers: readonly Offer[],
+  now: number,
 ): Answer | Edit {
   const { reason, by = 'person', until, uses, arguments: edited } = answer
   if (answer.decision === 'reject') return { verdict: rejected(answer) }
+  if (lacksPasskey(answer, asks)) return { verdict: rejected({ reason: WITHOUT_PASSKEY }) }
   if (edited && digestOf(edited) !== digestOf(call.args)) return { arguments: edited }
   const { decision, keys, words } = chosenOffer(offers, answer, now)
   const { approvals } = call.session

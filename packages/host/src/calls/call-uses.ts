@@ -5,7 +5,8 @@ import { visibleText } from '@bulkhead/kit/text'
 import { THIS_CALL } from '../policy/approvals/offers.ts'
 import type { AllowedCall, HostContext } from '../policy/call.ts'
 import { usesOf, type ToolUses } from '../policy/tool-uses.ts'
-import { approve, ask, deny, headless, type Verdict } from '../policy/model/verdict.ts'
+import { WITHOUT_PASSKEY } from '../policy/interaction/passkeys.ts'
+import { approve, ask, askForPasskey, deny, headless, type Verdict } from '../policy/model/verdict.ts'
 import { approvalRequest } from './approval-request.ts'
 import { emitDecided, haltIfHeadless } from './authorize.ts'
 
@@ -83,7 +84,9 @@ class CallUses implements UseRules {
     const { interactions } = call.session
     const { signal } = this.#attempt
     signal.throwIfAborted()
-    const asking = ask('rules', rule, `${rule} asks, because the call wants to ${wordsOf(use)}`)
+    const needsPasskey = this.#uses.demandsPasskey(rule)
+    const asking = needsPasskey ? askForPasskey('rules', rule, `the call wants to ${wordsOf(use)}, and ${rule}`)
+      : ask('rules', rule, `${rule} asks, because the call wants to ${wordsOf(use)}`)
     const touched = { ...analysis, approvalKey: visibleText(use.subject), touches: [wordsOf(use)] }
     const answer = interactions.canApprove
       ? await interactions.approve(
@@ -95,6 +98,7 @@ class CallUses implements UseRules {
       : answer.arguments ? deny('approval', 'ApprovalDenied', 'person', 'the arguments of a running call cannot change')
       : answer.decision === 'later' ? deny('approval', 'ApprovalDenied', 'person', 'a person said "not now"')
       : answer.decision === 'reject' ? deny('approval', 'ApprovalDenied', 'person', answer.reason ?? 'a person said no')
+      : needsPasskey && answer.proof === undefined ? deny('approval', 'ApprovalDenied', 'person', WITHOUT_PASSKEY)
       : approve('approval', 'person', answer.reason ?? `a person allowed the call to ${wordsOf(use)}`)
     this.#record(use, verdict.action === 'allow' ? 'allow' : 'deny', verdict)
     if (verdict.action !== 'allow') throw refusal(verdict, use)

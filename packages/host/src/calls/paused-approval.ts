@@ -1,9 +1,11 @@
-import { BulkheadError, type ApprovalAnswer, type ApprovalRequest, type InteractionRequest } from '@bulkhead/contract'
+import { BulkheadError, type ApprovalRequest, type InteractionRequest } from '@bulkhead/contract'
 import { canonicalJson, parseJson, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import type { ValidatedCall } from '../policy/call.ts'
+import type { HostContext, ValidatedCall } from '../policy/call.ts'
+import type { PersonAnswer } from '../policy/interaction/interactions.ts'
 import { readApproval } from '../policy/interaction/interactors.ts'
 import type { AskedCall } from '../policy/interaction/asked-call.ts'
+import { provenResponse } from '../policy/interaction/passkeys.ts'
 import { answersIn, approvalsIn } from '../policy/interaction/question-log.ts'
 import { memoryOf } from '../policy/session-memory.ts'
 
@@ -50,21 +52,32 @@ export function undecided({ tool: { name } }: ValidatedCall, reason: string | un
  * showed may have changed meanwhile.
  */
 export async function answerWhilePaused(
-  call: ValidatedCall, questionOf: () => Promise<CallQuestion>,
-): Promise<ApprovalAnswer | undefined> {
+  call: ValidatedCall, questionOf: () => Promise<CallQuestion>, { passkeys, clock, events }: HostContext,
+): Promise<PersonAnswer | undefined> {
   const given = approvalsIn(call)
   if (given.length === 0) return undefined
   const now = comparable(await questionOf())
-  const answer = given.findLast(({ question }) => comparable(question as CallQuestion) === now)?.answer
-  if (typeof answer !== 'boolean') return answer === undefined ? undefined : readApproval(answer)
-  return answer ? { decision: 'once' } : { decision: 'reject', reason: 'a person said no' }
+  const found = given.findLast(({ question }) => comparable(question as CallQuestion) === now)
+  if (found?.answer === undefined) return undefined
+  const { question, answer, passkey } = found
+  try {
+    const response = { status: 'accepted', value: answer, ...(passkey && { passkey }) } as const
+    const { proof } = provenResponse(question, response, { ring: passkeys, now: clock.now() })
+    const proven = proof && { proof }
+    if (typeof answer !== 'boolean') return { ...readApproval(answer), ...proven }
+    return answer ? { decision: 'once', ...proven } : { decision: 'reject', reason: 'a person said no' }
+  } catch (thrown) {
+    // Nothing that the store has replaces a passkey: the person is asked again.
+    events.suppressed('an answer in the store', thrown)
+    return undefined
+  }
 }
 
 /** Another session may continue the call. Its words about folders count files. */
 const comparable = ({ approval, ...question }: CallQuestion): string => canonicalJson({
   ...question, approval: { ...approval, ...NOT_COMPARED, argumentsText: sorted(approval.argumentsText) },
 } as unknown as Json)
-const NOT_COMPARED = { sessionId: '', principal: null, answers: [] } as const satisfies
+const NOT_COMPARED = { sessionId: '', principal: null, answers: [], passkey: null } as const satisfies
   { readonly [Member in keyof ApprovalRequest]?: unknown }
 
 /** The store sorts the members of the arguments. */

@@ -1,4 +1,4 @@
-import { ERRORS, rulePlace, type ErrorCode, type Rule } from '@bulkhead/contract'
+import { actionWords, ERRORS, rulePlace, type ErrorCode, type Rule } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { isOfAgent, isOfGrant, type DecisionStage } from '../policy/model/verdict.ts'
 import type { SmallestChange } from '../policy/smallest-change.ts'
@@ -64,14 +64,14 @@ export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyC
 export function changeWords({ add, remove, allows }: SmallestChange): readonly string[] {
   const removed = remove.map((rule) => rule.author === 'user'
     ? `Remove the rule of ${rulePlace(rule)}: ${commandLine('remove', rule)}`
-    : `Remove the rule "${rule.permission} ${rule.pattern} ${rule.action}" of ${rulePlace(rule)}.`)
+    : `Remove the rule "${rule.permission} ${rule.pattern} ${actionWords(rule)}" of ${rulePlace(rule)}.`)
   const added = add.map((rule, index) => `Allow ${allows[index]}, in every session: ${commandLine('add', rule)}`)
   return [...removed, ...added]
 }
 
 /** As a shell takes it. */
-const commandLine = (act: 'add' | 'remove', { permission, pattern, action }: Rule): string =>
-  `bulkhead policy ${act} ${[permission, pattern, action].map(quoted).join(' ')}`
+const commandLine = (act: 'add' | 'remove', { permission, pattern, action, passkey }: Rule): string =>
+  `bulkhead policy ${act} ${[permission, pattern, action].map(quoted).join(' ')}${passkey ? ' --passkey' : ''}`
 
 const quoted = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${visibleText(word).replaceAll("'", `'\\''`)}'`

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type {
   ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, CommandVariable, CommandWalls,
-  IgnoredFiles, ReaderContext, Sandbox, ToolInvocation,
+  IgnoredFiles, PasskeyRing, ReaderContext, Sandbox, ToolInvocation,
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
@@ -263,6 +263,8 @@ export interface HostContext {
   readonly order: TickOrder
   readonly paused: PausedCalls
   readonly desk: QuestionDesk
+  /** Absent: no passkey is known, and no call is allowed that needs one. */
+  readonly passkeys?: PasskeyRing | undefined
   /** Of calls with an idempotency key. Absent if nothing outlives the process. */
   readonly outcomes: RecordedOutcomes | undefined
   readonly recordings: Recordings

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, comparePatterns, isCapability, isEverything, obstacleOf, patternsCross, rulePlace, SUBJECT_KINDS,
+  actionWords, BulkheadError, comparePatterns, isCapability, isEverything, obstacleOf, patternsCross, rulePlace, SUBJECT_KINDS,
   type ResolvedConfig, type RuleCapability, type ScopedRule, type SubjectKind, type ToolListing, type VariableValues,
 } from '@bulkhead/contract'
 import { globContains, matchSegment, textsOverlap } from '@bulkhead/kit/glob'
@@ -51,7 +51,7 @@ function located(rule: ScopedRule, variables: VariableValues): ScopedRule {
   }
 }
 
-const textOf = ({ permission, pattern, action }: ScopedRule): string => `"${permission} ${pattern} ${action}"`
+const textOf = (rule: ScopedRule): string => `"${rule.permission} ${rule.pattern} ${actionWords(rule)}"`
 
 function idle(rule: ScopedRule, rules: readonly ScopedRule[], tools: readonly ToolListing[]): RuleFinding | undefined {
   const other = obstacleOf(rule, rules, kindsOf(rule, tools))

@@ -5,7 +5,7 @@ import {
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis } from './model/checked-call.ts'
 import { meantRules, touchesOf, unknownPartsOf, withPaths } from './touches.ts'
-import { allow, approve, ask, deny, ruleName, type Verdict } from './model/verdict.ts'
+import { allow, approve, ask, askForPasskey, deny, ruleName, type Verdict } from './model/verdict.ts'
 
 /** The rules that apply in one session, prepared when it opens. */
 export class SessionRules {
@@ -86,11 +86,12 @@ const questionOf = ({ author, permission, written = permission, pattern }: Scope
 export const verdictOf = (verdict: RuleVerdict): Verdict =>
   ({ ...plainVerdict(verdict), rules: verdict.rules.map(ruleName) })
 
-function plainVerdict({ action, rule, rules }: RuleVerdict): Verdict {
+function plainVerdict({ action, passkey, rule, rules }: RuleVerdict): Verdict {
   const { written = rule.permission } = rule
   const name = ruleName(rule)
   const source = `${rule.ofSession ? 'session' : rule.author} rule ${written} ${rule.pattern} (${rule.source})`
   if (action === 'deny') return deny('rules', 'RuleDenied', source, `${name} forbids it`)
+  if (passkey) return askForPasskey('rules', source, name)
   if (action === 'ask') return ask('rules', source, `${name} asks`, rules.map(questionOf))
   const answer = rules.some(({ author }) => author === 'project') ? allow : approve
   return answer('rules', source, `${name} allows it`)

@@ -75,8 +75,10 @@ function proposedRules({ call: { tool, session: { policy, paths } }, decision: {
 
 /** Without what the host prepared. */
 const asWritten = (
-  { permission, written = permission, pattern, action, author, source, line }: ScopedRule,
-): ScopedRule => ({ permission: written, pattern, action, author, source, ...(line !== undefined && { line }) })
+  { permission, written = permission, pattern, action, passkey, author, source, line }: ScopedRule,
+): ScopedRule => ({
+  permission: written, pattern, action, ...(passkey && { passkey }), author, source, ...(line !== undefined && { line }),
+})
 
 const asOfUser = (rule: Rule, index: number): ScopedRule => ({ ...rule, author: 'user', source: `proposed#/rules/${index}` })
 

@@ -16,6 +16,8 @@ export interface ToolUses {
   readonly asked: readonly (CallUse & { readonly verdict: UseVerdict; readonly by: ScopedRule })[]
   /** What commands are kept from: what rules deny, and what they ask about without an answer. */
   deniedPaths(isAnswered: (rule: string) => boolean): DeniedPaths | undefined
+  /** Whether a rule demands a passkey. */
+  demandsPasskey(rule: string): boolean
   /** A rule that denies hosts. */
   readonly deniesHosts: string | undefined
 }
@@ -59,14 +61,16 @@ function findUses(
     each.rules.of(tool).filter((rule) => !asides[index]!.rules.has(rule) || asides[index]!.kept.size > 0))
   const strict = rules.filter(isStrict)
   if (strict.length === 0 && ignored === undefined) return undefined
+  const passkeys = new Set(strict.filter(({ passkey }) => passkey).map(ruleName))
   const judgeByRules: ToolUses['judge'] = ({ capability, subject }, isAnswered) => {
     let asking: UseVerdict | undefined
     for (const [index, each] of lineage.entries()) {
       const verdict = each.rules.judgeUse(tool, { capability, subject }, asides[index]!)
       if (verdict === undefined || verdict.action === 'allow') continue
       if (verdict.action === 'deny') return { action: 'deny', rule: ruleName(verdict.rule) }
-      const open = verdict.rules.map(ruleName).find((name) => !isAnswered(name))
-      if (open !== undefined) asking ??= { action: 'ask', rule: open }
+      const open = verdict.rules.map(ruleName).filter((name) => !isAnswered(name))
+      const rule = open.find((name) => passkeys.has(name)) ?? open[0]
+      if (rule !== undefined) asking ??= { action: 'ask', rule }
     }
     return asking
   }
@@ -94,6 +98,7 @@ function findUses(
   const unanswered = pathsDenied(() => false)
   return {
     judge,
+    demandsPasskey: (rule) => passkeys.has(rule),
     asked: asks.flatMap((by) => capabilitiesOf(by).flatMap((capability) => patternsOf(by, capability)
       .map((subject) => ({ capability, subject, by, verdict: { action: 'ask', rule: ruleName(by) } as const })))),
     deniesHosts: hosts && ruleName(hosts),

@@ -93,8 +93,8 @@ function askedOfCommands(
   const asking = new Set(verdicts.flatMap(({ rules = [] }) => rules))
   const found = uses.asked.filter(({ verdict, ...use }) =>
     !known.has(use.capability) && !asking.has(verdict.rule) && mayReach(use, wall, folders)).map(({ by }) => by)
-  const [rule] = found
-  return rule && verdictOf({ action: 'ask', rule, rules: [...new Set(found)] })
+  const rule = found.find(({ passkey }) => passkey) ?? found[0]
+  return rule && verdictOf({ action: 'ask', ...(rule.passkey && { passkey: true }), rule, rules: [...new Set(found)] })
 }
 
 /** Why the commands of a call would not start, because no wall here keeps them from what rules deny. */

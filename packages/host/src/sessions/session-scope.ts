@@ -83,7 +83,7 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
     interactions: outer && asksParent ? outer.interactions : new Interactions({
       sessionId: resumed ? `${id}.${resumed.record.resumed}` : id, asked: { sessionId: id, ...(principal && { principal }) },
       interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
-      desk: host.desk,
+      desk: host.desk, passkeys: () => ({ ring: host.passkeys, now: clock.now() }),
       queue: outer?.interactions.queue, over,
     }),
     recording: recordingOf(request, principal?.id, sources),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   AGENT_TOOL, BulkheadError, NO_COMMAND_WALLS, type AgentDescriptor, type ArgumentsReader, type Clock, type Diagnostic,
-  type Interactor, type MissingWall, type Sandbox, type Store, type ToolDefinition, type VariableValues,
+  type Interactor, type MissingWall, type PasskeyRing, type Sandbox, type Store, type ToolDefinition, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import type { HookChain } from '../calls/hooks.ts'
@@ -65,6 +65,7 @@ export interface WorkspaceSources {
   readonly metrics: MetricsRecorder
   readonly seat: HostSeat
   readonly desk: QuestionDesk
+  readonly passkeys: PasskeyRing | undefined
   /** Agents of the embedder. They hide those of the layers. */
   readonly agents: readonly AgentDescriptor[]
   readonly roles: () => Iterable<string>
@@ -110,7 +111,7 @@ export class Workspace {
     this.#workflows = sources.workflows
     this.#hooks = sources.hooks
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, seat } = sources
-    const { metrics, argumentsReaders, audit, desk } = sources
+    const { metrics, argumentsReaders, audit, desk, passkeys } = sources
     const turns = new Leases()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
@@ -140,7 +141,7 @@ export class Workspace {
       whyUnrecorded: sandbox.whyUnrecorded?.bind(sandbox),
       whyNotStarted: sandbox.whyNotStarted?.bind(sandbox),
       commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
-      order: new TickOrder(), desk,
+      order: new TickOrder(), desk, passkeys,
       recordings: new Recordings({
         store, retention, redaction, now: () => clock.now(),
         failed: (thrown) => events.suppressed('recording a session', thrown),

@@ -1,11 +1,13 @@
-import { BulkheadError, type InteractionResponse } from '@bulkhead/contract'
+import { BulkheadError, readAssertion, type InteractionResponse } from '@bulkhead/contract'
 import { isThisMachine } from '@bulkhead/kit/hosts'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 import { requireSecret, SignedMessages } from '@bulkhead/kit/signed-message'
 import { FormFault, readForm } from './link-form.ts'
-import { messagePage, PAGE_HEADERS, questionPage } from './link-page.ts'
+import { questionPage, scriptOf } from './link-page.ts'
 import { linkToken, readToken, type Linked } from './link-token.ts'
-import type { LinkedQuestions } from './questions.ts'
+import { demandFor } from '../passkeys/demand.ts'
+import { messagePage, pageHeaders } from '../plain/page.ts'
+import type { LinkedQuestion, LinkedQuestions } from './questions.ts'
 
 export interface AnswerLinksOptions {
   readonly questions: LinkedQuestions
@@ -45,17 +47,34 @@ export function createAnswerLinks(options: AnswerLinksOptions): AnswerLinks {
     const linked = readToken(secret, token, now())
     const found = linked && await questions.find(linked.id)
     if (!found || found.state !== 'waits' || found.round !== linked.round) return over()
-    if (request.method !== 'POST') return html(200, questionPage(found))
+    const script = scriptOf(found.request)
+    if (request.method !== 'POST') return html(200, questionPage(found), script)
     // A form of another site has another origin.
     if (request.headers.get('origin') !== base.origin) return html(403, messagePage('Refused', 'The answer did not come from this page.'))
     if (!/^application\/x-www-form-urlencoded\b/.test(request.headers.get('content-type') ?? '')) return html(415, messagePage('Refused', 'Send the form of this page.'))
+    const form = new URLSearchParams(await bodyOf(request))
+    if (form.get('passkey') === 'ask') return demand(found, form)
     try {
-      const response = readForm(found.request, new URLSearchParams(await bodyOf(request)))
-      const fate = await questions.answer(found.id, response, { by: 'a person with a link', way: 'link', round: found.round })
+      const response = withPasskey(readForm(found.request, form), form.get('passkey') ?? '')
+      const from = { by: 'a person with a link', way: 'link', round: found.round, origin: base.origin }
+      const fate = await questions.answer(found.id, response, from)
       return html(200, messagePage('Answered', FATES[fate] ?? 'The answer is stored.'))
     } catch (thrown) {
-      if (thrown instanceof FormFault || codeOf(thrown) === 'InputInvalid') return html(422, questionPage(found, (thrown as Error).message))
+      if (thrown instanceof FormFault || codeOf(thrown) === 'InputInvalid') return html(422, questionPage(found, (thrown as Error).message), script)
       if (codeOf(thrown) === 'InteractionAlreadyAnswered') return html(409, messagePage('Too late', (thrown as Error).message))
+      throw thrown
+    }
+  }
+
+  /** What the browser signs for the answer in the form. */
+  async function demand(found: LinkedQuestion, form: URLSearchParams): Promise<Response> {
+    try {
+      const response = readForm(found.request, form)
+      const asked = response.status === 'accepted' ? await questions.passkey(found.id, response.value) : undefined
+      const demanded = asked === undefined ? 'This answer needs no passkey.' : demandFor(asked, base.origin)
+      return typeof demanded === 'string' ? refused(422, demanded) : Response.json(demanded)
+    } catch (thrown) {
+      if (thrown instanceof FormFault) return refused(422, thrown.message)
       throw thrown
     }
   }
@@ -113,9 +132,18 @@ const FATES: Readonly<Record<string, string>> = {
 const STATUS: Readonly<Record<string, number>> = { NotFound: 404, InteractionAlreadyAnswered: 409, InputInvalid: 422 }
 
 const codeOf = (thrown: unknown): string | undefined => BulkheadError.is(thrown) ? thrown.code : undefined
-const html = (status: number, text: string): Response => new Response(text, { status, headers: PAGE_HEADERS })
+const html = (status: number, text: string, script?: string): Response => new Response(text, { status, headers: pageHeaders(script) })
 const refused = (status: number, error: string): Response => Response.json({ error }, { status })
 const over = (): Response => html(410, messagePage('It does not wait any more', 'The question was answered or has ended, or the link is not valid.'))
+
+/** Throws FormFault. */
+function withPasskey(response: InteractionResponse, text: string): InteractionResponse {
+  if (text === '' || response.status !== 'accepted') return response
+  const parsed = parseJson(text)
+  const passkey = parsed.ok ? readAssertion(parsed.value) : undefined
+  if (passkey) return { ...response, passkey }
+  throw new FormFault('The passkey cannot be read.')
+}
 
 class TooLong extends Error {}
 

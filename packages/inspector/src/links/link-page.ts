@@ -1,31 +1,8 @@
-import { hash } from 'node:crypto'
 import { LIMIT_EXAMPLES, type ApprovalRequest } from '@bulkhead/contract'
-import { visibleText } from '@bulkhead/kit/text'
+import { ANSWER_SCRIPT } from '../passkeys/scripts.ts'
+import { block, escaped, NOTE, page, shown } from '../plain/page.ts'
 import { answerName } from './link-form.ts'
 import type { LinkedQuestion } from './questions.ts'
-
-const STYLE = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}body{max-width:46rem;margin:1rem auto;padding:0 1rem}
-pre{overflow:auto;padding:.5rem;border:1px solid;white-space:pre-wrap;overflow-wrap:anywhere}label,button{display:block;margin:.5rem 0}
-input[type=text],textarea{width:100%;box-sizing:border-box}button{padding:.5rem 1.5rem;font:inherit}`
-
-/** No script and nothing from elsewhere. The origin of the form is sent, and the address of the page is not. */
-export const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store', 'referrer-policy': 'same-origin',
-  'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'x-robots-tag': 'noindex',
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; `
-    + `form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
-}
-
-const escaped = (text: string): string =>
-  text.replace(/[&<>"']/g, (char) => `&#${char.codePointAt(0)};`)
-const shown = (text: string): string => escaped(visibleText(text))
-const block = (text: string): string => `<pre>${escaped(visibleText(text, { keepLines: true }))}</pre>`
-
-const page = (title: string, body: string): string =>
-  `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">`
-  + `<title>${shown(title)}</title><style>${STYLE}</style><main><h1>${shown(title)}</h1>${body}</main></html>`
-
-export const messagePage = (title: string, text: string): string => page(title, `<p>${shown(text)}</p>`)
 
 /** The whole question. The least permissive answer comes first, and none is chosen. `fault`: why the last one did not count. */
 export function questionPage({ request, source, since }: LinkedQuestion, fault?: string): string {
@@ -34,8 +11,15 @@ export function questionPage({ request, source, since }: LinkedQuestion, fault?:
   const approval = 'approval' in request ? request.approval : undefined
   const title = approval ? `Allow ${approval.tool}?` : `${source} asks`
   const body = approval ? callParts(approval) : 'prompt' in request ? block(request.prompt) : ''
-  return page(title, `${note}<p>Asked at ${asked}.</p>${body}<form method="post">${fieldsOf(request)}<button>Send</button></form>`)
+  const script = scriptOf(request)
+  const passkey = script && `<p>A rule demands a passkey to allow the call: this browser asks for it.</p>${NOTE}<input type="hidden" name="passkey">`
+  const form = `<form method="post">${fieldsOf(request)}${passkey ?? ''}<button>Send</button></form>`
+  return page(title, `${note}<p>Asked at ${asked}.</p>${body}${form}`, script)
 }
+
+/** What the page of a question runs. */
+export const scriptOf = (request: LinkedQuestion['request']): string | undefined =>
+  'approval' in request && request.approval.passkey ? ANSWER_SCRIPT : undefined
 
 function callParts(approval: ApprovalRequest): string {
   const { origin, calledBy = [], principal, touches, mayTouch, reasons, approvalKey, argumentsText, diff } = approval

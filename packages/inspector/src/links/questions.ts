@@ -1,4 +1,6 @@
 import type { InteractionRequest, InteractionResponse } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import type { AskedPasskey } from '../passkeys/demand.ts'
 
 /** A question, as `openQuestions` of `@bulkhead/host` lists it. */
 export interface LinkedQuestion {
@@ -20,6 +22,8 @@ export interface LinkedQuestions {
   /** Rejects with NotFound, InteractionAlreadyAnswered, InputInvalid or StoreUnavailable. */
   answer(
     id: string, response: InteractionResponse,
-    from: { readonly by: string; readonly way: string; readonly round: number },
+    from: { readonly by: string; readonly way: string; readonly round: number; readonly origin?: string },
   ): Promise<string>
+  /** What the browser is asked for, if the question demands a passkey. */
+  passkey(id: string, value: Json): Promise<AskedPasskey | undefined>
 }

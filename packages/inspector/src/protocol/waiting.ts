@@ -61,7 +61,7 @@ export interface WaitingApproval extends Waiting {
   /** The answers that allow, the one that covers the least first. Besides them: reject and later. */
   readonly answers: readonly WaitingAnswer[]
   /** A rule demands a passkey: no other answer allows the call. */
-  readonly passkey?: PasskeyDemand
+  readonly passkey?: true
 }
 
 /** One way to allow. */
@@ -88,10 +88,12 @@ export interface RuleDraft {
   readonly file?: string
 }
 
+/** `POST api/waiting/ID/passkey` with the decision that will be sent: what the browser is asked for. */
 export interface PasskeyDemand {
   /** Base64url. It stands for the call, the answer and a nonce. */
   readonly challenge: string
   readonly relyingParty: string
+  /** Base64url. */
   readonly credentials: readonly string[]
 }
 
@@ -114,6 +116,7 @@ export type Decision =
     readonly rule?: Omit<RuleDraft, 'file'>
     /** Instead of those of the call, for an answer that lasts for one call. They are checked and judged again. */
     readonly arguments?: JsonObject
+    /** What `toJSON()` of the browser's credential returns. */
     readonly passkey?: JsonObject
   })
   /** The reason is for the model. */

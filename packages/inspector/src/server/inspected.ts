@@ -1,6 +1,9 @@
-import type { CapabilityUse, ErrorCode, EventListener, EventType, InteractionRequest, JoinedHost } from '@bulkhead/contract'
+import type {
+  CapabilityUse, ErrorCode, EventListener, EventType, InteractionRequest, JoinedHost, PasskeyAssertion,
+} from '@bulkhead/contract'
 import type { AuditChainReader } from '@bulkhead/contract/audit'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
+import type { AskedPasskey } from '../passkeys/demand.ts'
 import type {
   Frame, HealthView, InstallPreview, MakeCall, PolicyView, ToolInput, ToolsView, TriedCall, TryCall,
 } from '../protocol.ts'
@@ -68,8 +71,13 @@ export interface CapturedOutcome {
 export interface QuestionSource {
   /** Oldest first. Rejects with StoreUnavailable. */
   list(): Promise<readonly OpenQuestion[]>
-  /** The first answer counts. Resolves with what happens now, in words. Throws InteractionAlreadyAnswered or InputInvalid. */
-  answer(question: OpenQuestion, answer: QuestionAnswer, by: string): Promise<string>
+  /**
+   * The first answer counts. `origin`: of the page that showed the question. Resolves with what happens now, in words.
+   * Throws InteractionAlreadyAnswered or InputInvalid.
+   */
+  answer(question: OpenQuestion, answer: QuestionAnswer, by: string, origin: string): Promise<string>
+  /** What the browser is asked for, if an answer needs a passkey. */
+  passkey(question: OpenQuestion, value: Json): Promise<AskedPasskey | undefined>
   /** Called when a question begins to wait and when it ends. */
   onChange(listener: (change: QuestionChange) => void): () => void
 }
@@ -106,5 +114,5 @@ export interface QuestionChange {
 
 /** As the host takes it: the value of an accepted answer, or a rejection. */
 export type QuestionAnswer =
-  | { readonly status: 'accepted'; readonly value: Json }
+  | { readonly status: 'accepted'; readonly value: Json; readonly passkey?: PasskeyAssertion }
   | { readonly status: 'rejected'; readonly reason?: string }

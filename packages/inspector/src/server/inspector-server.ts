@@ -98,7 +98,8 @@ export function createInspectorServer(inspected: Inspected, options: InspectorSe
   async function write([view, ...rest]: readonly string[], request: Request): Promise<Answer | undefined> {
     const [first = ''] = rest
     switch (`${view}/${rest.length}`) {
-      case 'waiting/1': return inbox.decide(first, await readBody(request))
+      case 'waiting/1': return inbox.decide(first, await readBody(request), pageOf(request))
+      case 'waiting/2': return rest[1] === 'passkey' ? inbox.passkey(first, await readBody(request), pageOf(request)) : undefined
       case 'calls/0':
         requireDecide()
         return madeCall(inspected, await readBody(request))
@@ -172,6 +173,9 @@ export function createInspectorServer(inspected: Inspected, options: InspectorSe
     },
   }
 }
+
+/** Browsers send it with each POST. `requireOwnSite` has compared it. */
+const pageOf = ({ headers, url }: Request): string => headers.get('origin') ?? new URL(url).origin
 
 function requireMethod({ method }: Request, ...methods: readonly string[]): void {
   if (!methods.includes(method)) throw new RequestFault('MethodNotAllowed', `Use ${methods.join(' or ')}.`)

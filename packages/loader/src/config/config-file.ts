@@ -258,8 +258,11 @@ function strictestValue(pointer: string, written: Json): Json | undefined {
  * pattern it would allow more.
  */
 function strictestRule(written: Json): Json | undefined {
-  const { permission, action } = isJsonObject(written) ? written : {}
-  if (action === 'allow') return undefined
+  const { permission, action, passkey } = isJsonObject(written) ? written : {}
+  // Someone who wrote a passkey beside `allow` did not mean to allow without one.
+  const demands = passkey !== undefined && passkey !== false
+  if (action === 'allow' && !demands) return undefined
   const { success: isKnown } = ruleSchema.shape.permission.safeParse(permission)
-  return { permission: isKnown ? permission! : '*', action: action === 'ask' ? 'ask' : 'deny' }
+  const asks = action === 'ask' || action === 'allow'
+  return { permission: isKnown ? permission! : '*', action: asks ? 'ask' : 'deny', ...(asks && demands && { passkey: true }) }
 }

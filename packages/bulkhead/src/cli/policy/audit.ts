@@ -1,8 +1,9 @@
 import { styleText } from 'node:util'
 import { BulkheadError, type AuditEntry } from '@bulkhead/contract'
 import { readRows, readStory } from '@bulkhead/contract/audit'
-import { verifyAudit, type Anchor } from '@bulkhead/store'
+import { verifyAudit, type Anchor, type AuditSource, type AuditVerdict } from '@bulkhead/store'
 import { archiveAudit, exportLines, openExport } from './audit-export.ts'
+import { AuditPasskeys, type PasskeyReport } from './audit-passkeys.ts'
 import { byTime, latestEntries, recordTable } from './audit-records.ts'
 import { rowTable, storyText } from './audit-text.ts'
 import { type Command, type CommandOptions, defineSubcommand, UsageError } from '../command.ts'
@@ -42,12 +43,12 @@ const verify = defineSubcommand({
     const anchor = readAnchor(given)
     if (file === undefined) {
       return withAudits(place, host, async (chains) => {
-        if (anchor === undefined && chains.length !== 1) return verifyAll(chains, json)
-        return printVerdict(await verifyAudit(onlyAudit(chains), anchor), json)
+        if (anchor === undefined && chains.length !== 1) return verifyAll(chains, place.home, json)
+        return printVerdict(await verified(onlyAudit(chains), place.home, anchor), json)
       })
     }
     using exported = await openExport(file)
-    return printVerdict(await verifyAudit(exported, anchor), json)
+    return printVerdict(await verified(exported, place.home, anchor), json)
   },
 })
 
@@ -190,15 +191,15 @@ function refuseMore(more: readonly string[]): void {
 }
 
 /** What all hosts say, one line each. */
-async function verifyAll(chains: readonly ReadAudit[], json: boolean): Promise<number> {
+async function verifyAll(chains: readonly ReadAudit[], home: string | undefined, json: boolean): Promise<number> {
   const verdicts = []
-  for (const chain of chains) verdicts.push({ host: chain.name, ...await verifyAudit(chain) })
+  for (const chain of chains) verdicts.push({ host: chain.name, ...await verified(chain, home) })
   const isIntact = verdicts.every(({ ok }) => ok)
   if (json) printJson({ ok: isIntact, hosts: verdicts })
   else {
     const rows = verdicts.map((verdict) => [
       verdict.host, verdict.ok ? 'intact' : 'broken',
-      verdict.ok ? `${verdict.records} records, --anchor ${verdict.last}:${verdict.link}`
+      verdict.ok ? `${verdict.records} records, --anchor ${verdict.last}:${verdict.link}${passkeyWords(verdict.passkeys, ', ')}`
         : `at record ${verdict.position}: ${verdict.reason}`,
     ])
     process.stdout.write(rows.length === 0 ? 'No records.\n' : table(['HOST', 'AUDIT', 'WHAT'], rows))
@@ -206,10 +207,32 @@ async function verifyAll(chains: readonly ReadAudit[], json: boolean): Promise<n
   return isIntact ? 0 : 1
 }
 
-function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: boolean): number {
+type Verified = AuditVerdict & { readonly passkeys?: PasskeyReport }
+
+/** The chain, and the signatures of passkeys in it. */
+async function verified(source: AuditSource, home: string | undefined, anchor?: Anchor): Promise<Verified> {
+  const passkeys = new AuditPasskeys(home)
+  const verdict = await verifyAudit(source, anchor, passkeys.note)
+  const { report } = passkeys
+  const { wrong } = report
+  if (!verdict.ok || (report.right + report.unknown === 0 && !wrong)) return verdict
+  if (!wrong) return { ...verdict, passkeys: report }
+  return { ok: false, position: wrong.position, reason: `its passkey does not count: ${wrong.reason}`, passkeys: report }
+}
+
+/** Empty if there are none. */
+function passkeyWords(report: PasskeyReport | undefined, before = ''): string {
+  if (report === undefined) return ''
+  const { right, unknown } = report
+  const checked = `${right} ${right === 1 ? 'signature of a passkey is' : 'signatures of passkeys are'} right`
+  return `${before}${checked}${unknown === 0 ? '' : `, ${unknown} not checked: ${unknown === 1 ? 'its key is' : 'their keys are'} not known here`}`
+}
+
+function printVerdict(verdict: Verified, json: boolean): number {
   if (json) printJson(verdict)
   else if (verdict.ok) {
     process.stdout.write(`${styleText('green', 'intact')} ${verdict.records} records. ${anchorText(verdict)}`)
+    if (verdict.passkeys) process.stdout.write(`${passkeyWords(verdict.passkeys)}.\n`)
     const { first, before } = verdict
     if (first > 1) {
       const end = `${first - 1}:${before}`

@@ -1,20 +1,25 @@
-import { RULE_ACTIONS, type Rule, type RuleAction } from '@bulkhead/contract'
+import { actionWords, RULE_ACTIONS, type Rule, type RuleAction } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { lintRules } from '@bulkhead/host'
 import { editConfig } from '@bulkhead/loader'
-import { defineSubcommand, UsageError } from '../command.ts'
+import { type CommandOptions, defineSubcommand, UsageError } from '../command.ts'
 import { changeConfig, userFile } from '../config-file.ts'
 import { PLACE_OPTIONS } from '../host-options.ts'
 import { inspect } from '../inspect.ts'
 import { hint, printJson } from '../output.ts'
 
+const OPTIONS = {
+  passkey: { type: 'boolean', text: 'with ask: only a passkey allows such calls, each one time' },
+  ...PLACE_OPTIONS,
+} as const satisfies CommandOptions
+
 export const add = defineSubcommand({
   text: 'write a rule to your configuration file',
   usage: 'PERMISSION PATTERN ACTION',
-  options: PLACE_OPTIONS,
+  options: OPTIONS,
   async run({ values, positionals }) {
-    const rule = readRule('add', positionals)
+    const rule = readRule('add', positionals, values.passkey)
     const file = userFile(values)
     const added = addRules(file, [rule])
     if (values.json) printJson({ rule, file, added: added.length > 0 })
@@ -31,9 +36,9 @@ export const add = defineSubcommand({
 export const remove = defineSubcommand({
   text: 'remove a rule from your configuration file',
   usage: 'PERMISSION PATTERN ACTION',
-  options: PLACE_OPTIONS,
+  options: OPTIONS,
   async run({ values, positionals }) {
-    const rule = readRule('remove', positionals)
+    const rule = readRule('remove', positionals, values.passkey)
     const file = userFile(values)
     let removed = 0
     changeRules(file, (rules) => {
@@ -47,14 +52,15 @@ export const remove = defineSubcommand({
   },
 })
 
-function readRule(act: string, [permission, pattern, action, ...more]: readonly string[]): Rule {
+function readRule(act: string, [permission, pattern, action, ...more]: readonly string[], passkey = false): Rule {
   const use = `Use: bulkhead policy ${act} PERMISSION PATTERN ACTION.`
   if (permission === undefined || pattern === undefined || action === undefined) throw new UsageError(`Missing argument. ${use}`)
   if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}". Put quotes around a pattern with spaces.`)
   if (!RULE_ACTIONS.includes(action as RuleAction)) {
     throw new UsageError(`"${action}" is not an action. It must be ${RULE_ACTIONS.join(', ')}.`)
   }
-  return { permission, pattern, action: action as RuleAction }
+  if (passkey && action !== 'ask') throw new UsageError('--passkey is for the action ask.')
+  return { permission, pattern, action: action as RuleAction, ...(passkey && { passkey }) }
 }
 
 /** Adds rules that are not there yet, and returns them. Throws ConfigInvalid. */
@@ -84,8 +90,8 @@ function editedRules(written: Uint8Array | undefined, change: (rules: readonly J
 /** A pattern can be left out. */
 function isSame(written: Json | Rule, rule: Rule): boolean {
   if (!isJsonObject(written as Json)) return false
-  const { permission, pattern = '*', action } = written as Partial<Rule>
-  return permission === rule.permission && pattern === rule.pattern && action === rule.action
+  const { permission, pattern = '*', action, passkey } = written as Partial<Rule>
+  return permission === rule.permission && pattern === rule.pattern && action === rule.action && passkey === rule.passkey
 }
 
-const textOf = ({ permission, pattern, action }: Rule): string => `"${permission} ${pattern} ${action}"`
+const textOf = (rule: Rule): string => `"${rule.permission} ${rule.pattern} ${actionWords(rule)}"`

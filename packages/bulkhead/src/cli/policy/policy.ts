@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { BulkheadError, rulePlace, type VariableValues } from '@bulkhead/contract'
+import { actionWords, BulkheadError, rulePlace, type VariableValues } from '@bulkhead/contract'
 import { configuredRules, type RuleFinding } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
@@ -77,6 +77,7 @@ pattern of each rule. "test" uses your configuration, and that of the project if
     { command: 'bulkhead policy test policy-tests.yaml', text: 'whether they decide as you expect, for CI' },
     { command: 'bulkhead policy replay --with other-config.json', text: 'what another policy would decide about recorded calls' },
     { command: `bulkhead policy add bash 'npm test' allow`, text: 'write a rule to your configuration' },
+    { command: `bulkhead policy add bash 'git push *' ask --passkey`, text: 'let nothing but a passkey allow it' },
   ],
 }
 
@@ -90,9 +91,9 @@ const proofTable = (rules: readonly RuleProof[]): string => table(
 )
 
 function findingText({ kind, severity, rule, message, cure }: RuleFinding): string {
-  const { permission, pattern, action, author } = rule
+  const { permission, pattern, author } = rule
   return [
-    `${severity === 'note' ? 'note: ' : ''}${kind}: ${permission} ${pattern} ${action}  (${author}, ${rulePlace(rule)})`,
+    `${severity === 'note' ? 'note: ' : ''}${kind}: ${permission} ${pattern} ${actionWords(rule)}  (${author}, ${rulePlace(rule)})`,
     `  ${message}`, `  ${cure}`, '',
   ].map((line) => visibleText(line)).join('\n')
 }

@@ -6,6 +6,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { readPrivateFile, writePrivateFile } from '@bulkhead/kit/private-file'
 import { visibleText } from '@bulkhead/kit/text'
 import { homeFolder } from '../../facade/folders.ts'
+import { ownRing } from '../../facade/passkeys/passkey-ring.ts'
 import { defineSubcommand, UsageError, type CommandOptions, type ValuesOf } from '../command.ts'
 import { HOME_OPTIONS, withNewStore } from '../host-options.ts'
 import { printJson } from '../output.ts'
@@ -39,7 +40,7 @@ export const serve = defineSubcommand({
     const webhookSecret = webhook === undefined ? undefined : secretOf(values)
     const { createAnswerLinks } = await import('@bulkhead/inspector/links')
     const { serveAnswers } = await import('../../facade/serve-answers.ts')
-    const questions = openQuestions(store)
+    const questions = openQuestions(store, ownRing(values.home))
     let links: ReturnType<typeof createAnswerLinks>
     const server = await serveAnswers(() => links, port)
     try {

@@ -74,10 +74,10 @@ export function createInspector(host: Host, options: InspectorOptions = {}): Ins
   }
 }
 
-function answersOf(given: NonNullable<InspectorOptions['answers']>, { store }: Inspectable): AnswerLinks {
+function answersOf(given: NonNullable<InspectorOptions['answers']>, { store, passkeys }: Inspectable): AnswerLinks {
   if (store.forgets) throw invalid('Links need a store that outlives the process. Pass `store` to `createHost`.')
   try {
-    return createAnswerLinks({ ...given, questions: openQuestions(store) })
+    return createAnswerLinks({ ...given, questions: openQuestions(store, passkeys) })
   } catch (thrown) {
     throw invalid(messageOf(thrown))
   }

@@ -1,6 +1,6 @@
 import type { ApprovalRequest, InteractionRequest } from '@bulkhead/contract'
 import {
-  openQuestions, type AnswerFate, type DeskQuestion, type InspectedSession, type QuestionBook, type WaitingQuestion,
+  openQuestions, passkeyRequest, type AnswerFate, type DeskQuestion, type InspectedSession, type QuestionBook, type WaitingQuestion,
 } from '@bulkhead/host'
 import type { OpenQuestion, QuestionChange, QuestionSource } from '@bulkhead/inspector'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -14,8 +14,8 @@ const WORDS: Readonly<Record<AnswerFate, string>> = {
 }
 
 /** The questions of this process, those of other hosts on the store, and those of paused calls. */
-export function questionsOf(host: Host, { core: { inside }, store, id: own }: Inspectable): QuestionSource {
-  const book: QuestionBook | undefined = store.forgets ? undefined : openQuestions(store)
+export function questionsOf(host: Host, { core: { inside }, store, id: own, passkeys }: Inspectable): QuestionSource {
+  const book: QuestionBook | undefined = store.forgets ? undefined : openQuestions(store, passkeys)
   const atDesk = (): readonly OpenQuestion[] => {
     const sessions = new Map(inside.sessions().map((session) => [session.id, session]))
     return inside.desk.questions.map((question) => deskQuestion(question, own, sessions))
@@ -34,10 +34,14 @@ export function questionsOf(host: Host, { core: { inside }, store, id: own }: In
       const all = await Promise.all([atDesk(), stored(), hidden()])
       return all.flat().toSorted((a, b) => a.since - b.since)
     },
-    async answer({ id, round }, answer, by) {
-      if (round !== undefined) return WORDS[await book!.answer(id, answer, { by, way: 'inspector', round })]
-      inside.desk.answer(id, answer)
+    async answer({ id, round }, answer, by, origin) {
+      if (round !== undefined) return WORDS[await book!.answer(id, answer, { by, way: 'inspector', round, origin })]
+      inside.desk.answer(id, answer, origin)
       return WORDS.taken
+    },
+    async passkey({ id, round, request }, value) {
+      if (round !== undefined) return book!.passkey(id, value)
+      return request && passkeyRequest(request, value, passkeys)
     },
     onChange: (listener) => inside.desk.onChange(({ is, question }) => listener({ is, ...askedBy(question) })),
   }

@@ -1,5 +1,5 @@
 import {
-  capabilitiesMeant, isCapability, type ResolvedConfig, type RuleCapability, type ScopedRule, type ToolListing,
+  actionWords, capabilitiesMeant, isCapability, type ResolvedConfig, type RuleCapability, type ScopedRule, type ToolListing,
 } from '@bulkhead/contract'
 import { configuredRules, ruleName, type Host, type Session } from '@bulkhead/host'
 import { matchSegment } from '@bulkhead/kit/glob'
@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 
 /** A rule of the configuration, and a call that it decides. */
-export interface RuleProof extends Pick<ScopedRule, 'author' | 'permission' | 'pattern' | 'action' | 'source' | 'line'> {
+export interface RuleProof extends Pick<ScopedRule, 'author' | 'permission' | 'pattern' | 'action' | 'passkey' | 'source' | 'line'> {
   /** null: it decides none of the calls that were tried. */
   readonly call: TriedCall | null
 }
@@ -28,9 +28,12 @@ export async function ruleProofs(
     const tools = host.tools()
     const proofs: RuleProof[] = []
     for (const rule of rules) {
-      const { author, permission, pattern, action, source, line } = rule
+      const { author, permission, pattern, action, passkey, source, line } = rule
       const call = await decidedBy(rule, callsFor(permission, pattern, tools), session)
-      proofs.push({ author, permission, pattern, action, source, ...(line !== undefined && { line }), call: call ?? null })
+      proofs.push({
+        author, permission, pattern, action, ...(passkey && { passkey }), source, ...(line !== undefined && { line }),
+        call: call ?? null,
+      })
     }
     return proofs
   } finally {
@@ -115,7 +118,7 @@ function valueFor(schema: JsonObject): Json {
   return type === 'number' || type === 'integer' ? minimum : 'x'
 }
 
-export const ruleText = ({ permission, pattern, action }: RuleProof): string => `${permission} ${pattern} ${action}`
+export const ruleText = (rule: RuleProof): string => `${rule.permission} ${rule.pattern} ${actionWords(rule)}`
 
 /** A call as a person would write it. */
 export const callText = ({ call }: RuleProof): string =>

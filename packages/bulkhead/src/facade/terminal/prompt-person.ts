@@ -42,14 +42,26 @@ export async function promptPerson(
     case 'trustProject':
       return trust(terms)
     case 'grantStageTool':
-      return agrees('Run it anyway?', terms)
+      return request.approval.passkey ? refuses(terms) : agrees('Run it anyway?', terms)
+  }
+}
+
+const PASSKEY_NOTE = 'A rule demands a passkey to allow it: run "bulkhead inspect --decide" in another terminal.\n'
+
+/** The question stays until a page answers it, or this person refuses. */
+async function refuses(terms: PromptTerms): Promise<false | undefined> {
+  terms.output.write(PASSKEY_NOTE)
+  for (;;) {
+    const isNo = await agrees('Refuse it?', terms)
+    if (isNo !== false) return isNo && false
   }
 }
 
 async function approve(
-  { answers, argumentsText }: ApprovalRequest, { short, whole, isCut }: ApprovalText, terms: PromptTerms,
+  { answers: all, argumentsText, passkey }: ApprovalRequest, { short, whole, isCut }: ApprovalText, terms: PromptTerms,
 ): Promise<Json | undefined> {
-  terms.output.write(short)
+  terms.output.write(short + (passkey ? PASSKEY_NOTE : ''))
+  const answers = passkey ? [] : all
   for (;;) {
     const chosen = given(await select<string | number>({
       ...terms,
@@ -63,7 +75,7 @@ async function approve(
         { value: 'later', label: 'Not now (this is no denial)' },
         ...(answers.some(({ decision }) => decision !== 'once')
           ? [{ value: 'limit', label: 'Yes, until a time or a number of times …' }] : []),
-        { value: 'edit', label: 'Yes, with other arguments …' },
+        ...(passkey ? [] : [{ value: 'edit', label: 'Yes, with other arguments …' }]),
       ],
     }))
     if (chosen === undefined) return undefined

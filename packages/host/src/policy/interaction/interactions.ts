@@ -1,11 +1,12 @@
 import {
   BulkheadError, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type EventOf,
-  type InteractionEnvelope, type InteractionRequest, type InteractionResponse, type Interactor,
+  type InteractionEnvelope, type InteractionRequest, type InteractionResponse, type Interactor, type PasskeyProof,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { EventBus } from '../../records/events.ts'
 import { isPostponed, raceInteractors, readApproval } from './interactors.ts'
+import { provenResponse, WITHOUT_PASSKEY, type PasskeyTerms, type ProvenResponse } from './passkeys.ts'
 import type { AskingCall, DeskQuestion, QuestionDesk } from './question-desk.ts'
 import { Mutex } from '../../model/waiting.ts'
 
@@ -22,6 +23,8 @@ export interface InteractionSources {
   readonly clock: Clock
   /** Where every question of the host waits. */
   readonly desk?: QuestionDesk | undefined
+  /** Absent: no passkey is known. */
+  readonly passkeys?: (() => PasskeyTerms) | undefined
   /** Aborted when the session is over. For questions outside of a call: the question of a call ends with the call. */
   readonly over?: (() => AbortSignal) | undefined
   /** The queue of a session whose questions go to the same person. */
@@ -36,6 +39,8 @@ export interface PersonAnswer extends ApprovalAnswer {
   readonly unavailable?: boolean
   /** It is a no because no one answered in time. */
   readonly late?: boolean
+  /** The passkey that it was given with. */
+  readonly proof?: PasskeyProof
 }
 
 /** The questions of one session: one at a time in their order, unless every interactor takes many. */
@@ -121,22 +126,24 @@ export class Interactions {
     const response = await this.#send(request, 'host', signal, approval)
     if (response.status === 'timeout') return LATE
     if (response.status === 'rejected') return { decision: 'reject', reason: response.reason ?? 'a person said no' }
-    if (request.kind === 'Approve') return readApproval(response.value)
-    return response.value === true ? { decision: 'once' } : { decision: 'reject', reason: 'a person said no' }
+    const proven = response.proof && { proof: response.proof }
+    if (request.kind === 'Approve') return { ...readApproval(response.value), ...proven }
+    return response.value === true ? { decision: 'once', ...proven } : { decision: 'reject', reason: 'a person said no' }
   }
 
   #send(
     request: InteractionRequest, source: string, signal: AbortSignal, call: AskingCall | undefined,
-  ): Promise<InteractionResponse> {
-    const { clock, interactors, desk } = this.#sources
+  ): Promise<ProvenResponse> {
+    const { clock, interactors, desk, passkeys = () => ({ ring: undefined, now: clock.now() }) } = this.#sources
     return this.#observed(request.kind, source, call, async (correlationId) => {
       const envelope = this.#envelope(correlationId, request, source, call?.callId)
       using waiting = atDesk(desk, { envelope, ...(call && { call }) })
       this.#tell(envelope)
-      const terms = { signal, clock, timeoutMs: this.#timeFor(request), ...waiting }
+      const prove = (response: InteractionResponse) => provenResponse(request, response, passkeys())
+      const terms = { signal, clock, timeoutMs: this.#timeFor(request), prove, ...waiting }
       return await raceInteractors(request.kind === 'Form' ? interactors.filter(takesForms) : interactors, envelope, terms)
     }, (response) => isPostponed(request, response) ? { status: 'timeout' }
-      : { status: response.status, ...(request.kind === 'Approve' && byOf(response)) })
+      : { status: response.status, ...(request.kind === 'Approve' && byOf(response)), ...proofOf(response) })
   }
 
   /** A question with a device code ends when the code expires. */
@@ -148,7 +155,10 @@ export class Interactions {
   }
 
   #approveBy(approver: Approver, approval: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
-    const decide = async (until: AbortSignal) => readApproval(await approver.approve(approval, until))
+    const decide = async (until: AbortSignal) => {
+      const answer = readApproval(await approver.approve(approval, until))
+      return approval.passkey && answer.decision !== 'reject' && answer.decision !== 'later' ? NO_PASSKEY : answer
+    }
     return this.#observed('Approve', 'host', approval, async (correlationId) => {
       const envelope = this.#envelope(correlationId, { kind: 'Approve', approval }, 'host', approval.callId)
       const place = this.#sources.desk?.take({ envelope, call: approval, unanswerable: BY_PROGRAM })
@@ -201,7 +211,7 @@ export class Interactions {
     source: string,
     call: AskingCall | undefined,
     send: (correlationId: string) => Promise<Answer>,
-    answered: (answer: Answer) => Pick<EventOf<'InteractionAnswered'>, 'status' | 'by'>,
+    answered: (answer: Answer) => Pick<EventOf<'InteractionAnswered'>, 'status' | 'by' | 'passkey'>,
   ): Promise<Answer> {
     const { events, sessionId } = this.#sources
     const correlationId = `${sessionId}:${++this.#count}`
@@ -221,12 +231,14 @@ export class Interactions {
 /** At the desk until it is disposed. */
 function atDesk(
   desk: QuestionDesk | undefined, question: DeskQuestion,
-): Disposable & { readonly elsewhere?: Promise<InteractionResponse> } {
+): Disposable & { readonly elsewhere?: Promise<ProvenResponse> } {
   const place = desk?.take(question)
   return { ...(place && { elsewhere: place.answer }), [Symbol.dispose]: () => place?.leave() }
 }
 
 const BY_PROGRAM = 'A program of the embedder decides it.'
+/** A program has no passkey: a page asks a person for it. */
+const NO_PASSKEY: PersonAnswer = { decision: 'reject', reason: WITHOUT_PASSKEY, unavailable: true }
 const LATE: PersonAnswer = { decision: 'reject', reason: 'no one answered in time', late: true }
 
 const failed = (thrown: unknown): PersonAnswer => ({
@@ -234,6 +246,9 @@ const failed = (thrown: unknown): PersonAnswer => ({
   reason: messageOf(thrown),
   ...(BulkheadError.is(thrown) && thrown.code === 'InteractionUnavailable' ? { unavailable: true } : {}),
 })
+
+const proofOf = (response: ProvenResponse): Pick<EventOf<'InteractionAnswered'>, 'passkey'> =>
+  response.status === 'accepted' && response.proof ? { passkey: response.proof } : {}
 
 /** Who answered, if the answer says so. */
 function byOf(response: InteractionResponse): { readonly by?: string } {

@@ -1,12 +1,13 @@
 import {
   APPROVAL_ANSWERS, APPROVAL_COVERS, BulkheadError, requireOptions, type ApprovalAnswer, type Clock, type InteractionEnvelope,
-  type InteractionKind, type InteractionRequest, type InteractionResponse, type Interactor,
+  type InteractionKind, type InteractionRequest, type InteractionResponse, type Interactor, wholeAssertion,
 } from '@bulkhead/contract'
 import { onAbort } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { readFormValues } from '@bulkhead/kit/form'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { forms } from '@bulkhead/kit/options'
+import { demandOn, requirePasskey, type ProvenResponse } from './passkeys.ts'
 
 /** Reaches a person through a program: a window, a chat, a queue. */
 export interface ProgrammaticInteractor extends Interactor {
@@ -19,7 +20,8 @@ export interface ProgrammaticInteractor extends Interactor {
   onQuestion(listener: (envelope: InteractionEnvelope) => void): () => void
   /**
    * Throws InteractionAlreadyAnswered if the question is not pending: answered, withdrawn, or too late. Throws
-   * ConfigInvalid for an invalid response; the question stays pending.
+   * ConfigInvalid for an invalid response, and InputInvalid for one without a passkey that a rule demands; the question
+   * stays pending.
    */
   answer(correlationId: string, response: InteractionResponse): void
 }
@@ -68,6 +70,7 @@ export function createProgrammaticInteractor(): ProgrammaticInteractor {
         const message = `The question ${correlationId} is not pending: it was answered or withdrawn, or it timed out.`
         throw new BulkheadError('InteractionAlreadyAnswered', message, { data: { correlationId } })
       }
+      requirePasskey(question.envelope.request, response)
       pending.delete(correlationId)
       question.settle(response)
     },
@@ -102,11 +105,13 @@ export function createHeadlessInteractor(report: (required: PermissionRequired) 
 
 /** Checks the response of an interactor. Throws InteractionUnavailable if it does not fit the question. */
 export function readResponse(request: InteractionRequest, response: unknown): InteractionResponse {
-  const { status, value, reason } = isJsonObject(response) ? response : {}
+  const { status, value, reason, passkey } = isJsonObject(response) ? response : {}
   if (status === 'timeout') return { status }
   if (status === 'rejected') return { status, ...(typeof reason === 'string' ? { reason } : {}) }
   if (status !== 'accepted') throw malformed('in an unknown form')
-  return { status, value: readValue(request, value) }
+  const read: InteractionResponse = { status, value: readValue(request, value) }
+  const assertion = passkey === undefined || !demandOn(request, read) ? undefined : wholeAssertion(passkey)
+  return assertion ? { ...read, passkey: assertion } : read
 }
 
 /** Throws InteractionUnavailable if the value does not answer the question. */
@@ -193,7 +198,9 @@ export interface RaceTerms {
   readonly clock: Clock
   readonly timeoutMs: number | undefined
   /** An answer from elsewhere. Contract: never rejects. */
-  readonly elsewhere?: Promise<InteractionResponse>
+  readonly elsewhere?: Promise<ProvenResponse>
+  /** Checks the passkey of an answer. Throws if it does not count. */
+  readonly prove: (response: InteractionResponse) => ProvenResponse
 }
 
 /**
@@ -201,25 +208,26 @@ export interface RaceTerms {
  * If all of them fail, it rejects with InteractionUnavailable. If none answers in time, the status is `timeout`.
  */
 export function raceInteractors(
-  interactors: readonly Interactor[], envelope: InteractionEnvelope, { signal, clock, timeoutMs, elsewhere }: RaceTerms,
-): Promise<InteractionResponse> {
+  interactors: readonly Interactor[], envelope: InteractionEnvelope,
+  { signal, clock, timeoutMs, elsewhere, prove }: RaceTerms,
+): Promise<ProvenResponse> {
   const over = new AbortController()
   const disposers: (() => void)[] = []
-  const { promise, resolve, reject } = Promise.withResolvers<InteractionResponse>()
+  const { promise, resolve, reject } = Promise.withResolvers<ProvenResponse>()
   const end = (why: BulkheadError, settle: () => void) => {
     if (over.signal.aborted) return
     for (const dispose of disposers) dispose()
     over.abort(why)
     settle()
   }
-  const answered = (response: InteractionResponse) => end(
+  const answered = (response: ProvenResponse) => end(
     new BulkheadError('InteractionAlreadyAnswered', 'Another interactor answered the question.'),
     () => resolve(response),
   )
   const late = () =>
     end(new BulkheadError('InteractionTimeout', 'No one answered in time.'), () => resolve({ status: 'timeout' }))
   const faults: unknown[] = []
-  let postponed: InteractionResponse | undefined
+  let postponed: ProvenResponse | undefined
   let waiting = interactors.length
   const giveUp = (fault?: unknown) => {
     if (fault !== undefined) faults.push(fault)
@@ -234,7 +242,7 @@ export function raceInteractors(
   // "Not now" from elsewhere changes nothing here.
   elsewhere?.then((response) => isPostponed(envelope.request, response) ? undefined : answered(response), () => undefined)
   for (const interactor of interactors) {
-    const asked = (async () => readResponse(envelope.request, await interactor.interact(envelope, over.signal)))()
+    const asked = (async () => prove(readResponse(envelope.request, await interactor.interact(envelope, over.signal))))()
     asked.then(
       (response) => {
         if (isPostponed(envelope.request, response)) postponed = response

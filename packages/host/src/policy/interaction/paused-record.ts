@@ -1,8 +1,9 @@
-import { BulkheadError, type InteractionRequest, type Store } from '@bulkhead/contract'
+import { BulkheadError, type InteractionRequest, type PasskeyAssertion, type Store } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { asJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { AskedRecord } from '../../records/asked-questions.ts'
 import { readValue, requireApproval } from './interactors.ts'
+import { requirePasskey } from './passkeys.ts'
 import type { AskedQuestion } from './question-log.ts'
 
 /** A call that waits for an answer, or has one and waits to continue. */
@@ -28,7 +29,7 @@ export interface PausedRecord extends PausedCall, AskedRecord {
 }
 
 /** Stores the answer of a paused call by the key of its record. Rejects as `answer` does. */
-export async function storeAnswer(store: Store, key: string, answer: Json): Promise<void> {
+export async function storeAnswer(store: Store, key: string, answer: Json, passkey?: PasskeyAssertion): Promise<void> {
   const id = key.slice(key.lastIndexOf('/') + 1)
   const left = await hostsThatLeft(store)
   await store.update('paused', key, (stored) => {
@@ -36,7 +37,7 @@ export async function storeAnswer(store: Store, key: string, answer: Json): Prom
     const record = readRecord(stored)
     if (!record) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
     if (record.claimedBy !== undefined || !isOpen(record, left)) throw continuedElsewhere(id)
-    return asJson(answered(record, answer))
+    return asJson(answered(record, answer, passkey))
   })
 }
 
@@ -73,18 +74,20 @@ export function endOf(stored: Json | undefined): number | undefined {
 
 export const principalIn = (stored: Json | undefined): Json | undefined => isJsonObject(stored) ? stored['principal'] : undefined
 
-export function answered(record: PausedRecord, answer: Json | undefined): PausedRecord {
+export function answered(record: PausedRecord, answer: Json | undefined, passkey?: PasskeyAssertion): PausedRecord {
   const { id, question, status, asked } = record
   if (status === 'answered') {
     if (answer !== undefined) throw alreadyAnswered(id)
     return record
   }
-  return { ...record, status: 'answered', asked: [...asked, { question, answer: checked(question, answer) }] }
+  const given = { question, answer: checked(question, answer, passkey), ...(passkey && { passkey }) }
+  return { ...record, status: 'answered', asked: [...asked, given] }
 }
 
-function checked(question: InteractionRequest, answer: Json | undefined): Json {
+function checked(question: InteractionRequest, answer: Json | undefined, passkey: PasskeyAssertion | undefined): Json {
   try {
     if (question.kind === 'Approve') requireApproval(answer)
+    requirePasskey(question, { status: 'accepted', value: answer ?? null, ...(passkey && { passkey }) })
     return readValue(question, answer)
   } catch (thrown) {
     throw new BulkheadError('InputInvalid', messageOf(thrown), { cause: thrown, data: { path: '/answer' } })

@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { BulkheadError, type InteractionRequest, type InteractionResponse, type Store } from '@bulkhead/contract'
+import { BulkheadError, type InteractionRequest, type InteractionResponse, type PasskeyRing, type Store } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { asJson, type Json } from '@bulkhead/kit/json'
 import { readResponse, requireApproval } from './interactors.ts'
+import { checkedSignature, passkeyRequest, requirePasskey, signedParts, type PasskeyRequest } from './passkeys.ts'
 import { storeAnswer, waitingCalls } from './paused-record.ts'
 import { questionDigest, readStored, type StoredQuestion } from './stored-question.ts'
 
@@ -19,6 +20,8 @@ export interface AnswerFrom {
   readonly way: string
   /** The round that the person saw. Default: the present one. */
   readonly round?: number
+  /** The origin of the page that showed the question, for a passkey. */
+  readonly origin?: string
 }
 
 /**
@@ -38,13 +41,15 @@ export interface QuestionBook {
    * not fit; then the question waits on.
    */
   answer(id: string, response: InteractionResponse, from: AnswerFrom): Promise<AnswerFate>
+  /** What a page asks the browser for, if the question demands a passkey. Rejects with NotFound. */
+  passkey(id: string, value: Json): Promise<PasskeyRequest | undefined>
 }
 
 const CONFIRM_MS = 3_000
 const LOOK_MS = 50
 
-/** Opens no host, and needs none: a paused call is answered in the store. */
-export function openQuestions(store: Store): QuestionBook {
+/** Opens no host, and needs none: a paused call is answered in the store. `ring`: for answers with a passkey. */
+export function openQuestions(store: Store, ring?: PasskeyRing): QuestionBook {
   const isGone = async (host: string): Promise<boolean> => await store.work?.isGone(host) ?? false
   async function stateOf(stored: StoredQuestion): Promise<WaitingQuestion> {
     const { endedAt, answer } = stored
@@ -72,7 +77,7 @@ export function openQuestions(store: Store): QuestionBook {
     for (let left = CONFIRM_MS / LOOK_MS; left > 0; left--) {
       const stored = readStored(await store.read('question', id))
       if (stored?.round !== round || stored.answer?.taken === false) throw answeredBefore(id)
-      if (stored.answer === undefined) throw unfit(id, 'the host did not take it')
+      if (stored.answer === undefined) throw unfit(id, stored.refused ?? 'the host did not take it')
       if (stored.answer.taken) return 'taken'
       await wait(LOOK_MS)
     }
@@ -90,15 +95,23 @@ export function openQuestions(store: Store): QuestionBook {
       const found = await find(id)
       return found && withoutKey(found)
     },
-    async answer(id, given, { by, way, round }) {
+    async passkey(id, value) {
       const question = await find(id)
-      if (question === undefined) throw new BulkheadError('NotFound', `No question has the id ${id}.`, { data: { id } })
+      if (question === undefined) throw noSuch(id)
+      return passkeyRequest(question.request, value, ring)
+    },
+    async answer(id, given, { by, way, round, origin }) {
+      const question = await find(id)
+      if (question === undefined) throw noSuch(id)
       if (question.state !== 'waits' || (round !== undefined && round !== question.round)) throw answeredBefore(id, question)
-      const response = checked(question.request, given, id)
+      const response = sealed(checked(question.request, given, id), question.request, origin, ring)
       const answer = { response, by, way, at: Date.now() }
       if (question.key !== undefined) {
         const value = response.status === 'accepted' ? signedValue(response.value, by) : REJECTED
-        await storeAnswer(store, question.key, value)
+        const passkey = response.status === 'accepted' ? response.passkey : undefined
+        // The host that goes on with the call checks it again, and that it was not used.
+        if (passkey) checkedSignature(signedParts(question.request, value)!, passkey, { ring, page: origin })
+        await storeAnswer(store, question.key, value, passkey)
         // Its link is used, too.
         await store.update('question', id, (stored) => {
           const record = readStored(stored)
@@ -110,7 +123,8 @@ export function openQuestions(store: Store): QuestionBook {
         const stored = readStored(value)
         const isOpen = stored?.round === question.round && stored.answer === undefined && stored.endedAt === undefined
         if (!isOpen) throw answeredBefore(id, stored)
-        return asJson({ ...stored, answer })
+        const { refused: _refused, ...open } = stored
+        return asJson({ ...open, answer })
       })
       return confirmed(id, question.round)
     },
@@ -131,12 +145,25 @@ function withoutKey({ key: _key, ...question }: WaitingQuestion & { readonly key
 function checked(request: InteractionRequest, response: InteractionResponse, id: string): InteractionResponse {
   try {
     if (request.kind === 'Approve' && response.status === 'accepted') requireApproval(response.value)
-    return readResponse(request, response)
+    const read = readResponse(request, response)
+    requirePasskey(request, read)
+    return read
   } catch (thrown) {
     throw unfit(id, messageOf(thrown))
   }
 }
 
+/** With the word of this process about the page, for the host that asks. */
+function sealed(
+  response: InteractionResponse, request: InteractionRequest, origin: string | undefined, ring: PasskeyRing | undefined,
+): InteractionResponse {
+  if (response.status !== 'accepted' || !response.passkey || !('approval' in request)) return response
+  const { page: _claimed, ...passkey } = response.passkey
+  const page = origin === undefined ? undefined : ring?.seal(request.approval.passkey!.nonce, origin)
+  return { ...response, passkey: { ...passkey, ...(page && { page }) } }
+}
+
+const noSuch = (id: string): BulkheadError => new BulkheadError('NotFound', `No question has the id ${id}.`, { data: { id } })
 const unfit = (id: string, why: string): BulkheadError =>
   new BulkheadError('InputInvalid', `The answer to the question ${id} does not count: ${why}`, { data: { id } })
 

@@ -1,6 +1,7 @@
 import { BulkheadError, type InteractionEnvelope, type InteractionResponse } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { readResponse, requireApproval } from './interactors.ts'
+import { provenResponse, type PasskeyTerms, type ProvenResponse } from './passkeys.ts'
 
 /** The call that asks. */
 export interface AskingCall {
@@ -24,13 +25,13 @@ export interface DeskChange {
 
 interface Open {
   readonly question: DeskQuestion
-  readonly settle: (response: InteractionResponse) => void
+  readonly settle: (response: ProvenResponse) => void
 }
 
 /** A question at the desk. */
 export interface AtDesk {
   /** An answer that was given at the desk. Never rejects. */
-  readonly answer: Promise<InteractionResponse>
+  readonly answer: Promise<ProvenResponse>
   leave(): void
 }
 
@@ -41,6 +42,11 @@ export interface AtDesk {
 export class QuestionDesk {
   readonly #open = new Map<string, Open>()
   readonly #listeners = new Set<(change: DeskChange) => void>()
+  readonly #passkeys: () => PasskeyTerms
+
+  constructor(passkeys: () => PasskeyTerms) {
+    this.#passkeys = passkeys
+  }
 
   /** Oldest first. */
   get questions(): readonly DeskQuestion[] {
@@ -55,7 +61,7 @@ export class QuestionDesk {
 
   take(question: DeskQuestion): AtDesk {
     const { correlationId } = question.envelope
-    const { promise, resolve } = Promise.withResolvers<InteractionResponse>()
+    const { promise, resolve } = Promise.withResolvers<ProvenResponse>()
     this.#open.set(correlationId, { question, settle: resolve })
     this.#tell({ is: 'open', question })
     return {
@@ -66,8 +72,11 @@ export class QuestionDesk {
     }
   }
 
-  /** Throws InteractionAlreadyAnswered, CapabilityUnavailable or InputInvalid, and then the question still waits. */
-  answer(correlationId: string, response: InteractionResponse): void {
+  /**
+   * `page`: the origin of the page of this process that showed the question. Throws InteractionAlreadyAnswered,
+   * CapabilityUnavailable, StoreUnavailable or InputInvalid, and then the question still waits.
+   */
+  answer(correlationId: string, response: InteractionResponse, page?: string): void {
     const open = this.#open.get(correlationId)
     if (open === undefined) {
       const message = `The question ${correlationId} does not wait any more: it was answered or withdrawn.`
@@ -75,11 +84,12 @@ export class QuestionDesk {
     }
     const { question: { envelope: { request }, unanswerable } } = open
     if (unanswerable !== undefined) throw new BulkheadError('CapabilityUnavailable', unanswerable)
-    let read: InteractionResponse
+    let read: ProvenResponse
     try {
       if (request.kind === 'Approve' && response.status === 'accepted') requireApproval(response.value)
-      read = readResponse(request, response)
+      read = provenResponse(request, readResponse(request, response), { ...this.#passkeys(), page })
     } catch (thrown) {
+      if (BulkheadError.is(thrown) && thrown.code !== 'InteractionUnavailable') throw thrown
       throw new BulkheadError('InputInvalid', messageOf(thrown), { cause: thrown })
     }
     this.#open.delete(correlationId)

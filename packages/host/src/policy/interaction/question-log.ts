@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto'
-import type { InteractionRequest } from '@bulkhead/contract'
+import type { InteractionRequest, PasskeyAssertion } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 
 export interface AskedQuestion {
   readonly question: InteractionRequest
   /** Absent if it was declined, and for a password: passwords are never stored. */
   readonly answer?: Json
+  /** What came with it, if a rule demanded it. It is checked when the call continues. */
+  readonly passkey?: PasskeyAssertion
 }
 
 /**

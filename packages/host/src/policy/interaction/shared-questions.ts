@@ -99,8 +99,9 @@ class Shown {
       if (!BulkheadError.is(thrown) || thrown.code === 'InteractionAlreadyAnswered') {
         return this.#change((question) => ({ ...question, answer: { ...answer, taken: false } }))
       }
-      // It cannot be read: the question waits on.
-      return this.#change(({ answer: _refused, ...question }) => question)
+      // It cannot be read, or its passkey does not count: the question waits on.
+      const refused = thrown.message
+      return this.#change(({ answer: _refused, ...question }) => ({ ...question, refused }))
     }
   }
 
@@ -116,5 +117,5 @@ class Shown {
 function signed(response: Parameters<QuestionDesk['answer']>[1], by: string): typeof response {
   if (response.status !== 'accepted' || typeof response.value !== 'object' || response.value === null) return response
   if (Array.isArray(response.value) || !('decision' in response.value)) return response
-  return { status: 'accepted', value: { ...response.value, by } }
+  return { ...response, value: { ...response.value, by } }
 }

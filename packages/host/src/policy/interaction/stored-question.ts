@@ -29,6 +29,8 @@ export interface StoredQuestion {
   readonly sessionId?: string
   readonly principal?: string
   readonly answer?: StoredAnswer
+  /** Why the last answer did not count. */
+  readonly refused?: string
   /** When it ended. Absent while it waits. */
   readonly endedAt?: number
 }

@@ -28,6 +28,8 @@ export interface Verdict {
   readonly ofMode?: true
   /** A mode that a project chose does not answer it. */
   readonly isWritten?: true
+  /** For an ask: only a passkey allows it, this one time. */
+  readonly passkey?: true
   /** Of rules: the names of all that lead to this action. */
   readonly rules?: readonly string[]
   /** For an allow: a person, or a rule that is not of a project, said so. */
@@ -47,6 +49,13 @@ export const ask = (
 /** What an approval of earlier versions answers. */
 export const MODE_QUESTION = 'the mode'
 const OF_MODE: readonly string[] = [MODE_QUESTION]
+
+/** An ask that no earlier answer, and no other way to answer, settles. */
+export const askForPasskey = (stage: DecisionStage, source: string, rule: string): Verdict =>
+  ({ ...ask(stage, source, `${rule} asks for a passkey`), passkey: true })
+
+/** Whether one of them demands a passkey. */
+export const demandsPasskey = (asks: readonly Verdict[]): boolean => asks.some(({ passkey }) => passkey)
 
 /** An ask of a mode. `isFresh`: earlier approvals and the allowlist do not answer it. */
 export const askOfMode = (stage: DecisionStage, source: string, reason: string, isFresh = false): Verdict =>

@@ -1,8 +1,9 @@
 import { computed, effect, signal } from '@preact/signals'
-import type { Decision, DecisionTaken, WaitingItem, WaitingView } from '../../protocol.ts'
+import type { Decision, DecisionTaken, PasskeyDemand, WaitingItem, WaitingView } from '../../protocol.ts'
 import { post } from './api.ts'
 import { now } from './clock.ts'
 import { listen } from './events.ts'
+import { passkeyFor } from './passkey.ts'
 import { age } from './words.ts'
 
 export const waiting = signal<WaitingView | undefined>(undefined)
@@ -28,12 +29,13 @@ export const decided = signal<string | undefined>(undefined)
 
 type WithoutDigest<One> = One extends unknown ? Omit<One, 'digest'> : never
 
-/** Throws a Fault. */
+/** Asks the browser for a passkey first, if a rule demands one. Throws an Error for people. */
 export async function decide(item: WaitingItem, decision: WithoutDigest<Decision>): Promise<void> {
-  const { words } = await post<DecisionTaken>(`waiting/${encodeURIComponent(item.id)}`, {
-    ...decision,
-    digest: item.digest,
-  })
+  const path = `waiting/${encodeURIComponent(item.id)}`
+  const body = { ...decision, digest: item.digest }
+  const needed = item.kind === 'approval' && item.passkey && decision.do === 'allow'
+  const passkey = needed ? await passkeyFor(await post<PasskeyDemand>(`${path}/passkey`, body)) : undefined
+  const { words } = await post<DecisionTaken>(path, { ...body, ...(passkey && { passkey }) })
   decided.value = words
 }
 

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { WaitingAnswer, WaitingApproval, WaitingItem } from '../../protocol.ts'
-import { passkeyFor } from '../model/passkey.ts'
 import { decide, placeOf } from '../model/waiting.ts'
 import { shown } from '../model/words.ts'
 import { useArmed } from '../parts/hooks.ts'
@@ -62,16 +61,7 @@ export function ApprovalAnswers({ item, edited, isHeld }: Answers) {
   const { isInert, fault, take } = useDeciding(item)
   const [reason, setReason] = useState<string>()
   const allow = (answer: WaitingAnswer, limits: Limits = {}): void =>
-    take(async () => {
-      const passkey = item.passkey && (await passkeyFor(item.passkey))
-      await decide(item, {
-        do: 'allow',
-        answer: answer.id,
-        ...limits,
-        ...(edited && { arguments: edited }),
-        ...(passkey && { passkey }),
-      })
-    })
+    take(() => decide(item, { do: 'allow', answer: answer.id, ...limits, ...(edited && { arguments: edited }) }))
   const deny = (): void => take(() => decide(item, { do: 'reject', ...(reason?.trim() && { reason: reason.trim() }) }))
   const once = item.answers.find(({ lasts }) => lasts === 'call')
   const longer = item.answers.filter((answer) => answer !== once)
@@ -85,6 +75,7 @@ export function ApprovalAnswers({ item, edited, isHeld }: Answers) {
           <button class="main" onClick={() => allow(once)}>
             Allow {shown(once.words)}
             {edited && ', as edited'}
+            {item.passkey && ' with passkey…'}
           </button>
         )}
         {reason === undefined && (
@@ -107,7 +98,7 @@ export function ApprovalAnswers({ item, edited, isHeld }: Answers) {
           </label>
         </form>
       )}
-      {item.passkey !== undefined && <p class="small person">A rule demands your passkey: this browser asks for it.</p>}
+      {item.passkey && <p class="small person">A rule demands your passkey, for each call: this browser asks for it.</p>}
       {edited === undefined ? (
         longer.map((answer) => (
           <LongerAnswer key={answer.id} answer={answer} onAllow={(limits) => allow(answer, limits)} />

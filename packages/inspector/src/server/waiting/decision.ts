@@ -1,4 +1,4 @@
-import type { OfferedAnswer } from '@bulkhead/contract'
+import { readAssertion, type OfferedAnswer } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { optionalNumber, optionalObject, optionalText, text } from '../access/body.ts'
 import { RequestFault } from '../fault.ts'
@@ -36,6 +36,15 @@ export function readDecision(body: JsonObject, question: OpenQuestion, by: strin
     }
     default: throw invalid('"do" must be allow, reject, later or answer.', '/do')
   }
+}
+
+/** With the passkey of a decision. */
+export function withPasskey(answer: QuestionAnswer, body: JsonObject): QuestionAnswer {
+  const { passkey: given } = body
+  if (given === undefined || answer.status !== 'accepted') return answer
+  const passkey = readAssertion(given)
+  if (passkey) return { ...answer, passkey }
+  throw invalid('"passkey" must be what `toJSON()` of the credential returns.', '/passkey')
 }
 
 /** A question for one call of a stage takes yes or no. */

@@ -41,7 +41,7 @@ function approvalParts(approval: ApprovalRequest, { request, arguments: args, li
     ...(args !== undefined && { arguments: args }), reasons: approval.reasons.map(lines),
     touches: approval.touches.map(shownText), mayTouch: approval.mayTouch.map(shownText),
     ...(notRecorded !== undefined && { notRecorded: shownText(notRecorded) }), leavesOut: leavesOut.map(shownText),
-    answers: offers.map((offer) => answerOf(offer, approval, limits)),
+    answers: offers.map((offer) => answerOf(offer, approval, limits)), ...(approval.passkey && { passkey: true as const }),
   }
 }
 

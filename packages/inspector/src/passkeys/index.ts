@@ -1,0 +1,1 @@
+export { createRegistration, type NewPasskey, type Registration, type RegistrationOptions } from './registration.ts'
