@@ -1,6 +1,4 @@
-import {
-  BulkheadError, CALL_LIMITS, type ApprovalAnswer, type ApprovalRequest, type CallUse, type InteractionKind,
-} from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, type ApprovalAnswer, type ApprovalRequest, type CallUse, type InteractionKind } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Attempts } from '../model/call-run.ts'
 import { eventFields, sessionFields } from '../model/event-fields.ts'

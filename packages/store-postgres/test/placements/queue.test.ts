@@ -20,7 +20,8 @@ describe('the queue of calls', needs('PostgreSQL'), () => {
     await boss.createQueue('same', QUEUE_OPTIONS)
     await boss.send('same', { id: call.id, epoch: 1 }, { group: { id: 'postgres' } })
     await boss.stop()
-    const differing = 'id, name, start_after, created_on, keep_until'.split(', ').map((column) => `- '${column}'`).join(' ')
+    const differing = 'id, name, start_after, created_on, keep_until'.split(', ')
+      .map((column) => `- '${column}'`).join(' ')
     const rows = await fleet.query(`SELECT to_jsonb(job) ${differing} AS job, keep_until - start_after AS kept,
       created_on - start_after AS wait FROM ${jobs}.job WHERE data->>'id' = '${call.id}'`)
     expect(rows).toHaveLength(2)

@@ -207,8 +207,8 @@ export const CONTRACT_PROMISES: readonly Mutant[] = [
   {
     what: 'The strictest rule decides',
     file: 'packages/contract/src/policy/rules.ts',
-    from: 'strictness[one.action] > strictness[best.action]) ? one : best',
-    to: 'strictness[one.action] < strictness[best.action]) ? one : best',
+    from: 'strictness(one) > strictness(best)) ? one : best',
+    to: 'strictness(one) < strictness(best)) ? one : best',
     test: 'packages/contract/test/rule-order.test.ts',
   },
   {
