@@ -67,8 +67,8 @@ export const HOST_CALL_PROMISES: readonly Mutant[] = [
   {
     what: 'A no to a call holds',
     file: 'packages/host/src/calls/authorize.ts',
-    from: 'Verdict => answer.decision === \'reject\' ||',
-    to: 'Verdict => answer.reason === \'none\' ||',
+    from: 'answer.decision === \'reject\' || answer.arguments',
+    to: 'answer.reason === \'none\' || answer.arguments',
     test: 'packages/host/test/policy/stage-gate.test.ts',
   },
   {
