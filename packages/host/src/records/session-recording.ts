@@ -20,7 +20,7 @@ export interface RecordingSources {
 export const MAX_VALUE_BYTES = 1024 ** 2
 /** Of one session. Further calls are counted. */
 export const MAX_SESSION_BYTES = 32 * 1024 ** 2
-export const MAX_SESSION_CALLS = 20_000
+const MAX_SESSION_CALLS = 20_000
 /** What waits for a slow store. */
 const MAX_WAITING_BYTES = 16 * 1024 ** 2
 /** How long calls wait to be written together. */

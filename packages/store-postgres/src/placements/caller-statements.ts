@@ -15,7 +15,7 @@ export const WAKE = (channel: string, from: string): string =>
   `(SELECT count(pg_notify(woken.channel, '')) FROM (SELECT DISTINCT ${channel} AS channel FROM ${from}) AS woken
     WHERE woken.channel IS NOT NULL)`
 /** Where the worker of a call hears of it. */
-export const CHANNEL_OF = (placed: string): string =>
+const CHANNEL_OF = (placed: string): string =>
   `(SELECT worker.channel FROM @.worker AS worker WHERE worker.id = ${placed}.worker)`
 /** Where a worker hears of calls that wait. */
 export const workChannel = (channel: string): string => `${channel}_w`

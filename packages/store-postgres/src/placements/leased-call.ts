@@ -8,7 +8,7 @@ import { BEGIN, CHECK, SETTLE, WRITE_CHUNK } from './worker-statements.ts'
 /** What one statement carries of a result. */
 const CHUNK_BYTES = 1024 ** 2
 /** Of a whole result. */
-export const RESULT_BYTES = 64 * 1024 ** 2
+const RESULT_BYTES = 64 * 1024 ** 2
 
 export interface Lessee {
   readonly database: Database

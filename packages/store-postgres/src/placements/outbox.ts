@@ -5,7 +5,7 @@ import type { Database, Statement, Value } from '../connection/database.ts'
 import { Batches } from '../work/batches.ts'
 
 /** Of one message, as JSON. */
-export const MESSAGE_BYTES = 1024 ** 2
+const MESSAGE_BYTES = 1024 ** 2
 
 interface Outgoing {
   readonly id: string

@@ -20,7 +20,7 @@ const PUBLIC_KEY = /^ed25519:[A-Za-z0-9_-]{43}$/
 
 export const isPublicKey = (text: unknown): text is string => typeof text === 'string' && PUBLIC_KEY.test(text)
 
-export function machineKey(privateKey: KeyObject): MachineKey {
+function machineKey(privateKey: KeyObject): MachineKey {
   const { x } = createPublicKey(privateKey).export({ format: 'jwk' })
   return {
     publicKey: `ed25519:${x!}`,

@@ -5,7 +5,7 @@ import { readError, wireError } from './protocol.ts'
 import { purposeOf, violation, type Channel, type Inbox } from './signed-messages.ts'
 
 /** The longest result of a call on a worker. */
-export const MOST_RESULT_BYTES = 64 * 1024 * 1024
+const MOST_RESULT_BYTES = 64 * 1024 * 1024
 
 const RESULT: JsonLimits = { maxDepth: 68, maxNodes: 2_000_000, maxChars: MOST_RESULT_BYTES }
 const SIGNATURE_BYTES = 64

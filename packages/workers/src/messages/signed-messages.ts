@@ -20,7 +20,7 @@ const MESSAGE: JsonLimits = { maxDepth: 68, maxNodes: 250_000, maxChars: 1024 * 
 /** Entries that wait are sent together, up to this length. A longer one is sent alone. */
 const TOGETHER_CHARS = 128 * 1024
 /** The store takes 1 MB. The rest is for the envelope and escapes. */
-export const MOST_CHARS = 400 * 1024
+const MOST_CHARS = 400 * 1024
 
 /** Sends entries in order, several in one signed message while an earlier one is under way. */
 export class Outbox {
