@@ -1,5 +1,5 @@
 export { McpServers, type McpServersOptions, type McpServerStatus, type ServerFault } from './connecting/servers.ts'
-export type { ServerFrame } from './connecting/frame-tap.ts'
+export type { FrameWatch, ServerFrame } from './connecting/frame-tap.ts'
 export { loadLateCode } from './connecting/servers.ts'
 export type { ReplicaRecords } from './serving/served-session.ts'
 export type { ServerState } from './connecting/connection-state.ts'

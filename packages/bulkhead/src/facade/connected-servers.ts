@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { ConfiguredLanguageServers } from '@bulkhead/bridges/lsp'
 import type {
-  McpEmbedder, McpServers, McpServerStatus, ServerFault, ServerFrame, ServerKeyUse, SignInPrompt, Surroundings,
+  FrameWatch, McpEmbedder, McpServers, McpServerStatus, ServerFault, ServerFrame, ServerKeyUse, SignInPrompt, Surroundings,
 } from '@bulkhead/bridges/mcp'
 import type { Offered, OpenapiDocuments } from '@bulkhead/bridges/openapi'
 import {
@@ -74,7 +74,7 @@ export class ConnectedServers {
   }
 
   /** Calls the listener for each message of a server. undefined: there is no such server. */
-  watchFrames(name: string, listener: (frame: ServerFrame) => void): (() => void) | undefined {
+  watchFrames(name: string, listener: (frame: ServerFrame) => void): FrameWatch | undefined {
     return this.#servers?.watchFrames(name, listener)
   }
 

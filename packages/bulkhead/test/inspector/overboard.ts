@@ -22,3 +22,14 @@ export function writeOverboard(workspace: string): void {
   writeFileSync(join(folder, 'index.js'), CODE)
   writeFileSync(join(folder, 'bulkhead.json'), JSON.stringify(MANIFEST))
 }
+
+const RAW = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/raw-server.js')
+
+/** A project's MCP server with the tool `hail`. */
+export function writeServer(workspace: string): void {
+  const script = join(workspace, 'script.json')
+  writeFileSync(script, JSON.stringify({ tools: [{ name: 'hail', inputSchema: { type: 'object' } }] }))
+  const ship = { type: 'local', command: [process.execPath, RAW, script], jail: false }
+  mkdirSync(join(workspace, '.bulkhead'), { recursive: true })
+  writeFileSync(join(workspace, '.bulkhead', 'config.json'), JSON.stringify({ mcp: { ship } }))
+}

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { barriers, button, inBrowser, link } from '../../../inspector/test/page/in-browser.ts'
-import { writeOverboard } from './overboard.ts'
+import { writeOverboard, writeServer } from './overboard.ts'
 import { openWorld } from './world.ts'
 
 describe('the page of a real host', needs('Chromium'), () => {
@@ -37,7 +37,9 @@ describe('the page of a real host', needs('Chromium'), () => {
   it('shows a crash, and every view of the host', async () => {
     await using world = await openWorld({ host: { trust: 'once' } })
     writeOverboard(world.folder)
+    writeServer(world.folder)
     await world.host.reload()
+    await world.host.mcp.connect()
     const { page, errors } = await tab()
     await page.goto(world.inspector.link(world.url))
     await link(page, 'Calls').click()
@@ -53,6 +55,13 @@ describe('the page of a real host', needs('Chromium'), () => {
       await page.getByText(text).first().waitFor()
       expect(await barriers(page)).toEqual([])
     }
+    // It was connected before someone watched it.
+    await page.getByLabel('Server', { exact: true }).selectOption('ship')
+    await page.getByText('"method":"initialize"').click()
+    await page.getByLabel('Message', { exact: true }).getByText('"protocolVersion"').waitFor()
+    await page.getByLabel(/^Messages of ship/).press('ArrowUp')
+    await page.getByLabel('Message', { exact: true }).getByText('"serverInfo"').waitFor()
+    expect(await barriers(page)).toEqual([])
     expect(errors).toEqual([])
   })
 

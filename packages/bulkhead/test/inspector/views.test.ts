@@ -8,8 +8,8 @@ import type {
 import { expect, it } from 'vitest'
 import { createInspector } from '../../src/index.ts'
 import { packGreeter } from '../greeter.ts'
-import { signIn } from './client.ts'
-import { writeOverboard } from './overboard.ts'
+import { signIn, until } from './client.ts'
+import { writeOverboard, writeServer } from './overboard.ts'
 import { openWorld } from './world.ts'
 
 it('shows every tool with what it adds, and switches it off for one session and its sub-agents', async () => {
@@ -119,6 +119,20 @@ it('checks the chain of the audit, and says where it is broken', async () => {
   expect(changed).toMatchObject({ status: 'broken', chains: [{ broken: { position: expect.any(Number) } }] })
   inspector.close()
   await listening.close()
+})
+
+it('shows the messages of a server in both directions, and to each reader how its connection began', async () => {
+  await using world = await openWorld({ host: { trust: 'once' } })
+  writeServer(world.folder)
+  await world.host.reload()
+  await world.host.mcp.connect()
+  const client = await world.client()
+  for (const reader of ['first', 'second']) {
+    const { frames } = await until(client.events('frames:ship'), 'frames')
+    const [asked, answered] = frames.map(({ seq, direction, text }) => ({ seq, direction, ...JSON.parse(text) as object }))
+    expect(asked).toMatchObject({ seq: 1, direction: 'out', method: 'initialize' })
+    expect({ reader, answered }).toMatchObject({ answered: { seq: 2, direction: 'in', result: { serverInfo: {} } } })
+  }
 })
 
 it('previews what a package would add, and installs nothing', async () => {

@@ -122,6 +122,7 @@ export interface HealthSeries {
 
 /** A message of an MCP server, redacted and cut. */
 export interface Frame {
+  /** In the order of all messages of the server, also those that were not watched. */
   readonly seq: number
   readonly at: number
   readonly server: string

@@ -39,7 +39,13 @@ export interface Inspected {
   tryCall(call: TryCall): Promise<TriedCall>
   health(): Promise<Omit<HealthView, 'series' | 'at'>>
   /** Messages of an MCP server, redacted and cut. undefined: they cannot be watched. */
-  watchFrames(server: string, listener: (frame: Omit<Frame, 'seq'>) => void): (() => void) | undefined
+  watchFrames(server: string, listener: (frame: Frame) => void): WatchedFrames | undefined
+}
+
+export interface WatchedFrames {
+  /** The first messages of the present connection, also from before it was watched. */
+  first(): readonly Frame[]
+  stop(): void
 }
 
 /** One use of a capability, after it ended. */

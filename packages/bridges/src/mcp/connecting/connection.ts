@@ -220,6 +220,7 @@ export class Connection {
     const target = targetOf(this.#entry, surroundings)
     const secrets = secretsOf(this.#entry, surroundings)
     this.#redact = redactorOf(secrets)
+    this.frames.begin()
     return {
       name: this.#entry.name, target, self, elicitation: this.#elicitation, signal, credentials: this.#credentials,
       roots: rootsOf(this.#entry.name, target, embedder), sampling: this.#sampling,

@@ -10,7 +10,7 @@ import type { ServerContent } from './catalog/server-content.ts'
 import { type ToolExecutor, givenTo, powersOf, serverExtension } from './catalog/server-extension.ts'
 import { Connection } from './connection.ts'
 import type { CallContext, ConnectionOptions } from './connection-options.ts'
-import type { ServerFrame } from './frame-tap.ts'
+import type { FrameWatch, ServerFrame } from './frame-tap.ts'
 import type { ServerState } from './connection-state.ts'
 import { missingGrants } from './missing-grants.ts'
 import { serverEntries, unconfinedOf, type ServerEntry } from './server-entry.ts'
@@ -106,7 +106,7 @@ export class McpServers {
   }
 
   /** Calls the listener for each message of a server. undefined: there is none. */
-  watchFrames(name: string, listener: (frame: ServerFrame) => void): (() => void) | undefined {
+  watchFrames(name: string, listener: (frame: ServerFrame) => void): FrameWatch | undefined {
     return this.#connections.values().find(({ entry }) => entry.name === name)?.connection.frames.watch(listener)
   }
 

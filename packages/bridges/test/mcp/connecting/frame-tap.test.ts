@@ -12,13 +12,18 @@ it('shows the messages of a server in both directions, while someone watches', a
   const extension = await connectedTo(servers, resolved({ ship: setup.sdk() }))
   const frames: ServerFrame[] = []
   expect(servers.watchFrames('boat', () => undefined)).toBeUndefined()
-  const stop = servers.watchFrames('ship', (frame) => void frames.push(frame))!
+  const watch = servers.watchFrames('ship', (frame) => void frames.push(frame))!
   await call(extension, 'ship_echo', { text: 'ahoy' })
-  stop()
+  watch.stop()
   await call(extension, 'ship_echo', { text: 'later' })
   expect(frames.map(({ direction }) => direction)).toEqual(['out', 'in'])
   expect(JSON.parse(frames[0]!.text)).toMatchObject({ method: 'tools/call', params: { arguments: { text: 'ahoy' } } })
   expect(frames[1]!.text).toMatch('ahoy')
+  // The handshake was before, and is kept.
+  const first = watch.first()
+  const methods = first.map(({ text }) => (JSON.parse(text) as { readonly method?: string }).method)
+  expect(methods.slice(0, 4)).toEqual(['initialize', undefined, 'notifications/initialized', 'tools/list'])
+  expect([first.length, first.map(({ seq }) => seq)]).toEqual([8, [1, 2, 3, 4, 5, 6, 7, 8]])
 })
 
 const ERAS: readonly (readonly [string, readonly string[]])[] = [['older', []], ['newer', ['modern']]]

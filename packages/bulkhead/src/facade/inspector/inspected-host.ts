@@ -49,6 +49,9 @@ export function inspectedHost(host: Host, inside: Inspectable, interactor: Inter
     policy: () => policy.view(),
     tryCall: (call) => policy.tryCall(call),
     health: () => health.view(),
-    watchFrames: (server, listener) => places.servers.watchFrames(server, (frame) => listener({ ...frame, server })),
+    watchFrames(server, listener) {
+      const watch = places.servers.watchFrames(server, (frame) => listener({ ...frame, server }))
+      return watch && { first: () => watch.first().map((frame) => ({ ...frame, server })), stop: () => watch.stop() }
+    },
   }
 }

@@ -58,4 +58,11 @@ export function VirtualRows({ scroller, count, height, added = 0, children, onEn
   )
 }
 
+/** Scrolls as little as needed to show a row. */
+export function keepInSight(scroller: HTMLElement, from: number, height: number): void {
+  const { scrollTop, clientHeight } = scroller
+  if (from < scrollTop) scroller.scrollTop = from
+  if (from + height > scrollTop + clientHeight) scroller.scrollTop = from + height - clientHeight
+}
+
 export const placed = ({ start }: VirtualItem): { transform: string } => ({ transform: `translateY(${start}px)` })

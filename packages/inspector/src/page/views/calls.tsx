@@ -18,7 +18,7 @@ import { addressOf, open, replaceAddress, route } from '../model/route.ts'
 import { plural, shown, shortId } from '../model/words.ts'
 import { isNarrow } from '../parts/hooks.ts'
 import { Empty } from '../parts/texts.tsx'
-import { placed, VirtualRows } from '../parts/virtual-rows.tsx'
+import { keepInSight, placed, VirtualRows } from '../parts/virtual-rows.tsx'
 import { CallDetailPane } from './call-detail.tsx'
 import { CallRow } from './call-row.tsx'
 import { CaptureSwitch } from './capture.tsx'
@@ -143,9 +143,7 @@ function Timeline({ selected }: { selected: string }) {
     if (call === undefined) return
     if (selected === '') open('calls', call.id)
     else replaceAddress(addressOf('calls', call.id))
-    const [from, to] = [indexOf(call.id) * height, scroller.current!]
-    if (from < to.scrollTop) to.scrollTop = from
-    if (from + height > to.scrollTop + to.clientHeight) to.scrollTop = from + height - to.clientHeight
+    keepInSight(scroller.current!, indexOf(call.id) * height, height)
   }
   const onKeyDown = (event: KeyboardEvent): void => {
     const at = selected === '' ? -1 : indexOf(selected)

@@ -3,11 +3,12 @@ import type { Frame } from '../../protocol.ts'
 import { listen, want } from '../model/events.ts'
 import { bytes, clock, plural, shown } from '../model/words.ts'
 import { Code } from '../parts/texts.tsx'
-import { placed, VirtualRows } from '../parts/virtual-rows.tsx'
+import { keepInSight, placed, VirtualRows } from '../parts/virtual-rows.tsx'
 
 const MOST = 2_000
+const HEIGHT = 24
 
-/** The messages of an MCP server as they are, in both directions, while they are watched. */
+/** The messages of an MCP server as they are, in both directions: the first of its connection, and those since it is watched. */
 export function Frames({ servers }: { servers: readonly string[] }) {
   const [server, setServer] = useState('')
   const [selected, select] = useState<Frame>()
@@ -53,10 +54,12 @@ function Watched({ server, selected, onSelect }: Watching) {
   const [missed, setMissed] = useState(0)
   const [total, setTotal] = useState(0)
   useEffect(() => {
+    let last = 0
     const stops = [
       listen({
         frames: (event) => {
-          const own = event.frames.filter((frame) => frame.server === server)
+          const own = event.frames.filter((frame) => frame.server === server && frame.seq > last)
+          last = own.at(-1)?.seq ?? last
           setFrames((before) => [...own.toReversed(), ...before].slice(0, MOST))
           setTotal((count) => count + own.length)
           setMissed((count) => count + event.missed)
@@ -68,28 +71,44 @@ function Watched({ server, selected, onSelect }: Watching) {
       for (const stop of stops) stop()
     }
   }, [server])
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step === undefined) return
+    event.preventDefault()
+    const at = frames.findIndex((frame) => frame === selected) + step
+    const chosen = Math.max(0, Math.min(frames.length - 1, at))
+    if (frames[chosen] !== undefined) onSelect(frames[chosen])
+    keepInSight(scroller.current!, chosen * HEIGHT, HEIGHT)
+  }
   return (
     <>
       <div
         ref={scroller}
         class="frames"
         tabIndex={0}
-        role="region"
+        role={frames.length > 0 ? 'listbox' : 'region'}
         aria-label={`Messages of ${shown(server)}, newest first`}
+        aria-activedescendant={selected && `frame-${selected.seq}`}
+        onKeyDown={onKeyDown}
       >
-        <VirtualRows scroller={scroller} count={frames.length} height={24} added={total}>
+        <VirtualRows scroller={scroller} count={frames.length} height={HEIGHT} added={total}>
           {(row) => {
             const frame = frames[row.index]!
             const direction = frame.direction === 'in' ? '← in' : '→ out'
             return (
               <div
                 key={frame.seq}
+                id={`frame-${frame.seq}`}
+                role="option"
+                aria-selected={frame === selected}
+                aria-posinset={row.index + 1}
+                aria-setsize={frames.length}
                 class={`frame${frame === selected ? ' selected' : ''}`}
                 style={placed(row)}
                 onClick={() => onSelect(frame)}
               >
                 <span class="time quiet number">{clock(frame.at)}</span>
-                <span class={frame.direction} aria-label={direction}>
+                <span class={frame.direction} role="img" aria-label={direction}>
                   {frame.direction === 'in' ? '←' : '→'}
                 </span>
                 <span class="mono ellipsis">{shown(frame.text)}</span>
@@ -101,7 +120,8 @@ function Watched({ server, selected, onSelect }: Watching) {
       </div>
       <p class="list-foot">
         {plural(frames.length, 'message')}
-        {missed > 0 && `, ${missed} came too fast and are not here`}. They are not stored.
+        {missed > 0 && `, ${missed} came too fast and are not here`}. The first 8 of a connection are kept. Others are
+        here only if they come while you watch.
       </p>
     </>
   )

@@ -4,7 +4,7 @@ import type { CallSeries } from '../calls/series.ts'
 import type { LiveCalls } from '../calls/live-calls.ts'
 import { StoreFollower } from '../calls/store-follower.ts'
 import { RequestFault } from '../fault.ts'
-import type { Inspected } from '../inspected.ts'
+import type { Inspected, WatchedFrames } from '../inspected.ts'
 import type { Inbox } from '../waiting/inbox.ts'
 import { encodeEvent, Subscriber } from './subscriber.ts'
 
@@ -33,10 +33,9 @@ export class Hub {
   readonly #sources: HubSources
   readonly #subscribers = new Set<Subscriber>()
   readonly #follower: StoreFollower
-  readonly #watched = new Map<string, () => void>()
+  readonly #watched = new Map<string, WatchedFrames>()
   readonly #timers: NodeJS.Timeout[] = []
   readonly #frames = new Map<string, { readonly kept: Frame[]; missed: number }>()
-  #seq = 0
   #waiting = ''
   #isReading = false
   #isMeasuring = false
@@ -64,6 +63,10 @@ export class Hub {
     if (this.#subscribers.size === 1) this.#begin()
     const { server, now } = this.#sources.about()
     subscriber.send(encodeEvent({ type: 'hello', server, now }))
+    for (const watched of serversIn(topics)) {
+      const frames = this.#watched.get(watched)!.first()
+      if (frames.length > 0) subscriber.send(encodeEvent({ type: 'frames', frames, missed: 0 }))
+    }
     if (topics.has('waiting')) void this.#tellWaiting([subscriber])
     if (topics.has('health')) void this.#tellHealth([subscriber])
     return subscriber
@@ -102,9 +105,9 @@ export class Hub {
 
   #left(subscriber: Subscriber): void {
     this.#subscribers.delete(subscriber)
-    for (const [server, stop] of this.#watched) {
+    for (const [server, watched] of this.#watched) {
       if (this.#of(`frames:${server}`).length > 0) continue
-      stop()
+      watched.stop()
       this.#watched.delete(server)
       this.#frames.delete(server)
     }
@@ -178,15 +181,15 @@ export class Hub {
 
   #watch(server: string): void {
     if (this.#watched.has(server)) return
-    const stop = this.#sources.inspected.watchFrames(server, (frame) => {
+    const watched = this.#sources.inspected.watchFrames(server, (frame) => {
       const waiting = this.#frames.getOrInsertComputed(server, () => ({ kept: [], missed: 0 }))
-      waiting.kept.push({ ...frame, seq: ++this.#seq })
+      waiting.kept.push(frame)
       if (waiting.kept.length <= MOST_FRAMES) return
       waiting.kept.shift()
       waiting.missed++
     })
-    if (stop === undefined) throw new RequestFault('NotSupported', `The messages of the server "${server}" cannot be watched.`)
-    this.#watched.set(server, stop)
+    if (watched === undefined) throw new RequestFault('NotSupported', `The messages of the server "${server}" cannot be watched.`)
+    this.#watched.set(server, watched)
   }
 }
 
