@@ -1,21 +1,108 @@
-import { expect, it } from 'vitest'
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
-import { NO_PAUSE, writeExtension } from '../extension-folder.ts'
-import { Fleet } from './fleet.ts'
+import { type BulkheadEvent, defineTool, type Host, type Interactor } from '../../src/index.ts'
+import { NO_PAUSE } from '../extension-folder.ts'
+import { Bank } from './bank.ts'
+import { writeFar } from './far.ts'
+import { Fleet, type WorkerProcess } from './fleet.ts'
 
-const CODE = 'export default { tools: { where: { execute: () => ({ pid: process.pid }) } } }'
+const LABELS = ['gpu']
+const person: Interactor = { interact: async () => ({ status: 'accepted', value: 'Bergen' }) }
 
-it('a call runs on a worker that trusts its package', needs('PostgreSQL'), async () => {
-  await using fleet = await Fleet.open()
-  writeExtension(fleet.home, { id: 'far', tools: [{ name: 'where', requires: {} }] }, CODE)
-  const host = await fleet.host({ config: { ...NO_PAUSE, extensions: { far: { runsOn: { labels: ['gpu'] } } } } })
-  const session = await host.openSession()
-  const call = (id: string) => session.call({ id, name: 'where', arguments: {} })
-  expect(await call('none')).toMatchObject({ type: 'error', error: { code: 'NoWorkerReady' } })
-  const worker = fleet.worker()
-  await expect.poll(() => worker.said('ready'), { timeout: 30_000 }).toBeDefined()
-  expect(await call('untrusted')).toMatchObject({ type: 'error', error: { code: 'WorkerRefused' } })
-  fleet.trustPackages(host)
-  expect(await call('trusted')).toMatchObject({ type: 'output' })
-  expect(await host.workers()).toMatchObject([{ labels: ['gpu'], state: 'ready', load: 0, pid: worker.child.pid }])
+describe('a call on a worker', needs('PostgreSQL'), () => {
+  let fleet: Fleet
+  let host: Host
+  let worker: WorkerProcess
+  let shop: string
+  let bank: Bank
+  const events: BulkheadEvent[] = []
+  beforeAll(async () => {
+    bank = await Bank.open()
+    fleet = await Fleet.open()
+    writeFar(fleet.home, bank.place)
+    shop = join(fleet.folder, 'shop')
+    mkdirSync(join(shop, 'open'), { recursive: true })
+    host = await fleet.host({
+      config: { ...NO_PAUSE, extensions: { far: { runsOn: { labels: LABELS, workspace: 'shop' } } } },
+    })
+    host.on((event) => events.push(event))
+    await host.register(defineTool({
+      name: 'near', description: 'Runs at the caller.', input: { type: 'object' }, gated: false, mode: 'read',
+      effects: 'none', requires: {}, execute: () => ({ pid: process.pid }),
+    }))
+    fleet.trustPackages(host)
+    worker = fleet.worker({
+      workspaces: { shop }, env: { PAY_KEY: 'open sesame' }, labels: ['gpu', 'region=eu'], health: 0,
+      ceiling: {
+        fs: { read: ['{workspace}/**'], write: ['{workspace}/open/*'] }, net: { hosts: [bank.place] }, secrets: ['PAY_KEY'],
+        capabilities: ['interact', 'tools.call', 'session'], state: true,
+      },
+    })
+    await worker.until('ready')
+  })
+  afterAll(async () => {
+    bank.close()
+    await fleet[Symbol.asyncDispose]()
+  })
+
+  const open = () => host.openSession({ mode: 'yolo', interactor: person })
+  let calls = 0
+  const call = async (name: string, args: object, session = open()) =>
+    (await session).call({ id: `call-${++calls}`, name, arguments: args as never })
+
+  it('runs in another process, and the host lists the worker', async () => {
+    expect(await call('where', {})).toMatchObject({ type: 'output', data: { pid: expect.any(Number) as number } })
+    expect(await host.workers()).toMatchObject([{
+      labels: ['gpu', 'region=eu'], workspaces: ['shop'], state: 'ready', load: 0, capacity: 8, pid: worker.child.pid,
+    }])
+    const health = await fetch(`http://127.0.0.1:${Number(worker.said('ready')!['health'])}/health`)
+    expect([health.status, await health.json()]).toMatchObject([200, { state: 'ready', load: 0, labels: ['gpu', 'region=eu'] }])
+  })
+
+  it('uses the services of its caller', async () => {
+    const session = await open()
+    const result = (n: number) => call('talks', { n }, Promise.resolve(session))
+    expect(await result(1)).toMatchObject({
+      data: { answer: 'Bergen', before: null, seen: null, near: { pid: process.pid }, kept: 2 },
+    })
+    expect(await result(2)).toMatchObject({ data: { before: { n: 1 }, seen: { n: 1 } } })
+    const seen = events.filter((event) => 'callId' in event && event.callId === `call-${calls}`)
+    const types = seen.map(({ type }) => type).filter((type) => !type.startsWith('Interaction'))
+    expect(types).toEqual([
+      'ToolInvocationProposed', 'ToolInvocationDecided', 'ToolInvocationStarted', 'ExtensionLog',
+      'ToolInvocationProgress', 'ToolInvocationUpdated', 'ToolInvocationSucceeded',
+    ])
+    expect(seen).toContainEqual(expect.objectContaining({ type: 'ExtensionLog', text: 'said', level: 'info' }))
+    expect(seen).toContainEqual(expect.objectContaining({ type: 'ToolInvocationUpdated', partial: { n: 2 } }))
+  })
+
+  it('returns a result of many parts', async () => {
+    const { type, metadata } = await call('large', { chars: 3_000_000 })
+    expect([type, metadata.truncated, statSync(metadata.output_path!).size]).toEqual(['output', true, 3_000_000])
+  })
+
+  it('is cancelled by its caller', async () => {
+    const session = await open()
+    const waiting = call('waits', {}, Promise.resolve(session))
+    await expect.poll(() => events.findLast(({ type }) => type === 'ToolInvocationProgress')).toMatchObject({ text: 'waits' })
+    session.cancel()
+    expect(await waiting).toMatchObject({ type: 'error', error: { code: 'SessionCancelled' } })
+    await expect.poll(async () => (await host.workers())[0]!.load).toBe(0)
+  })
+
+  it('uses the workspace of the worker, below the ceiling of the worker', async () => {
+    expect(await call('writes', { path: 'open/a.txt' })).toMatchObject({ type: 'output', data: ['open'] })
+    expect(readFileSync(join(shop, 'open/a.txt'), 'utf8')).toBe('far')
+    expect(existsSync(join(fleet.workspace, 'open'))).toBe(false)
+    expect(await call('writes', { path: 'closed.txt' })).toMatchObject({ error: { code: 'CapabilityDenied' } })
+    expect(existsSync(join(shop, 'closed.txt'))).toBe(false)
+  })
+
+  it('uses a secret that only the worker has', async () => {
+    const outcome = await call('pays', { url: bank.url })
+    expect(outcome).toMatchObject({ type: 'output', data: { text: expect.stringContaining('key Bearer') as string } })
+    expect(JSON.stringify(outcome)).not.toContain('open sesame')
+  })
 })

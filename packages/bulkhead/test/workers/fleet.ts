@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { createInterface, type Interface } from 'node:readline'
 import { openPostgresStore } from '@bulkhead/store-postgres'
 import { addToFleet, openMachineKey } from '@bulkhead/workers'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
@@ -18,7 +18,9 @@ export interface WorkerTerms extends Omit<CreateWorkerOptions, 'store' | 'onCall
   readonly leaseMs: number
 }
 
-const LEASE_MS = 1_000
+/** Of tests that lose it. */
+export const SHORT_LEASE_MS = 1_000
+const LEASE_MS = 5_000
 const WORKER = join(import.meta.dirname, 'fixtures/worker.ts')
 
 type Line = Readonly<Record<string, unknown>> & { readonly type: string }
@@ -28,17 +30,30 @@ export class WorkerProcess {
   readonly child: ChildProcess
   readonly lines: Line[] = []
   readonly #closed: Promise<unknown>
+  readonly #reader: Interface
 
   constructor(terms: WorkerTerms) {
     this.child = spawn(process.execPath, [WORKER, JSON.stringify(terms)], {
       stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, XDG_CACHE_HOME: CACHE },
     })
     this.#closed = once(this.child, 'close')
-    createInterface({ input: this.child.stdout! }).on('line', (line) => this.lines.push(JSON.parse(line) as Line))
+    this.#reader = createInterface({ input: this.child.stdout! })
+    this.#reader.on('line', (line) => this.lines.push(JSON.parse(line) as Line))
   }
 
   said(type: string): Line | undefined {
     return this.lines.find((line) => line.type === type)
+  }
+
+  /** Resolves with what it says first of this type. Rejects if it ends before. */
+  async until(type: string): Promise<Line> {
+    const ended = this.#closed.then(() => { throw new Error(`The worker ended, and never said "${type}".`) })
+    ended.catch(() => undefined)
+    for (;;) {
+      const line = this.said(type)
+      if (line !== undefined) return line
+      await Promise.race([once(this.#reader, 'line'), ended])
+    }
   }
 
   async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
@@ -56,17 +71,19 @@ export class Fleet {
   readonly workerHome = join(this.folder, 'worker')
   readonly workspace = join(this.folder, 'work')
   readonly url: string
+  readonly leaseMs: number
   readonly workers: WorkerProcess[] = []
   readonly #closing: (() => Promise<unknown>)[] = []
 
-  private constructor(url: string) {
+  private constructor(url: string, leaseMs: number) {
     this.url = url
+    this.leaseMs = leaseMs
     for (const folder of [this.home, this.workerHome, this.workspace]) mkdirSync(folder, { recursive: true })
   }
 
   /** The machines trust each other. */
-  static async open(): Promise<Fleet> {
-    const fleet = new Fleet((await sharedPostgres()).url(newSchema()))
+  static async open(leaseMs = LEASE_MS): Promise<Fleet> {
+    const fleet = new Fleet((await sharedPostgres()).url(newSchema()), leaseMs)
     const { home, workerHome } = fleet
     addToFleet(fleetFile(home), 'worker', 'w', openMachineKey(machineKeyFile(workerHome)).publicKey)
     addToFleet(fleetFile(workerHome), 'caller', 'c', openMachineKey(machineKeyFile(home)).publicKey)
@@ -74,7 +91,7 @@ export class Fleet {
   }
 
   async host(options: Partial<CreateHostOptions> = {}): Promise<Host> {
-    const store = await openPostgresStore({ url: this.url }, { leaseMs: LEASE_MS })
+    const store = await openPostgresStore({ url: this.url }, { leaseMs: this.leaseMs })
     const host = await createHost({
       workspace: this.workspace, home: this.home, cache: CACHE, store, trust: 'declined', env: {}, ...options,
     })
@@ -91,7 +108,7 @@ export class Fleet {
 
   worker(terms: Partial<WorkerTerms> = {}): WorkerProcess {
     const worker = new WorkerProcess({
-      url: this.url, leaseMs: LEASE_MS, home: this.workerHome, cache: CACHE, labels: ['gpu'], ceiling: {}, ...terms,
+      url: this.url, leaseMs: this.leaseMs, home: this.workerHome, cache: CACHE, labels: ['gpu'], ceiling: {}, ...terms,
     })
     this.workers.push(worker)
     return worker

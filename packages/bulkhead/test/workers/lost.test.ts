@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needs } from '../../../../scripts/machine.ts'
+import type { Host, Outcome } from '../../src/index.ts'
+import { NO_PAUSE } from '../extension-folder.ts'
+import { Bank } from './bank.ts'
+import { writeFar } from './far.ts'
+import { Fleet, SHORT_LEASE_MS, type WorkerProcess } from './fleet.ts'
+
+describe('a worker that is lost', needs('PostgreSQL'), () => {
+  let fleet: Fleet
+  let host: Host
+  let bank: Bank
+  let worker: WorkerProcess
+  beforeAll(async () => {
+    bank = await Bank.open()
+    fleet = await Fleet.open(SHORT_LEASE_MS)
+    writeFar(fleet.home, bank.place)
+    host = await fleet.host({ config: { ...NO_PAUSE, extensions: { far: { runsOn: { labels: ['gpu'] } } } } })
+    fleet.trustPackages(host)
+    worker = await next()
+  })
+  afterAll(async () => {
+    bank.close()
+    await fleet[Symbol.asyncDispose]()
+  })
+
+  const next = async () => {
+    const started = fleet.worker({ ceiling: { net: { hosts: [bank.place] } } })
+    await started.until('ready')
+    return started
+  }
+  let calls = 0
+  const call = async (name: string): Promise<Outcome> => {
+    const session = await host.openSession({ mode: 'yolo' })
+    const id = `call-${++calls}`
+    return session.call({ id, name, arguments: { url: bank.url, what: id }, idempotencyKey: `key-${id}` })
+  }
+
+  it('before an effect costs a call nothing but time', async () => {
+    const looking = bank.hold('GET')
+    const outcome = call('looks_and_acts')
+    await looking.arrived
+    const other = await next()
+    await worker.end()
+    worker = other
+    bank.release()
+    expect(await outcome).toMatchObject({ type: 'output', data: 200 })
+    expect(bank.posts).toEqual(['call-1'])
+  })
+
+  it('after an effect leaves its outcome unknown, and an idempotent call runs again with its key', async () => {
+    const once = bank.hold('POST')
+    const outcomes = [call('acts_twice')]
+    await once.arrived
+    const again = bank.hold('POST')
+    outcomes.push(call('acts_again'))
+    await again.arrived
+    const other = await next()
+    await worker.end()
+    worker = other
+    bank.release()
+    expect(await Promise.all(outcomes)).toMatchObject([
+      { error: { code: 'OutcomeUnknown', data: { began: [{ what: expect.stringContaining('POST') as string }] } } },
+      { type: 'output', data: [200, 200] },
+    ])
+    const key = 'first call-3 key-call-3'
+    expect(bank.posts.slice(1)).toEqual([
+      'first call-2 key-call-2', key, key, 'second call-3 key-call-3',
+    ])
+  })
+
+  it('between two effects begins no second one when it goes on', async () => {
+    const first = bank.hold('POST')
+    const outcome = call('acts_twice')
+    await first.arrived
+    worker.child.kill('SIGSTOP')
+    bank.release()
+    expect(await outcome).toMatchObject({ error: { code: 'OutcomeUnknown' } })
+    const before = bank.posts.length
+    worker.child.kill('SIGCONT')
+    const over = () => worker.lines.filter(({ type, call: id }) => type === 'call' && id === `call-${calls}`)
+    await expect.poll(over).toMatchObject([{ error: { code: 'LeaseLost' } }])
+    expect(bank.posts).toHaveLength(before)
+    await expect.poll(() => host.workers()).toContainEqual(expect.objectContaining({ state: 'ready' }))
+  })
+
+  it('that gets SIGTERM finishes its calls, takes no more, and ends', async () => {
+    const looking = bank.hold('GET')
+    const outcome = call('looks')
+    await looking.arrived
+    worker.child.kill('SIGTERM')
+    await worker.until('draining')
+    await expect.poll(() => host.workers()).toContainEqual(expect.objectContaining({ state: 'draining', load: 1 }))
+    const refused = await call('looks')
+    expect(refused).toMatchObject({ error: { code: 'NoWorkerReady', data: { labels: ['gpu'] } } })
+    expect((refused as { error_text: string }).error_text).toContain('is draining')
+    bank.release()
+    expect(await outcome).toMatchObject({ type: 'output', data: 200 })
+    await expect.poll(() => worker.child.exitCode).toBe(0)
+  })
+})
