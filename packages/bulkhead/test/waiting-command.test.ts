@@ -1,6 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { BulkheadError, type Store } from '@bulkhead/contract'
 import { openQuestions, type WaitingQuestion } from '@bulkhead/host'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, createProgrammaticInteractor, openSqliteStore, type Host } from '../src/index.ts'
@@ -24,6 +25,11 @@ async function opened(): Promise<Host> {
   const host = await createHost({ workspace: folder, home: home(), cache: CACHE, store, trust: 'declined', env: {} })
   close.push(() => host.close())
   return host
+}
+async function anotherStore(): Promise<Store> {
+  const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
+  close.push(() => store.close())
+  return store
 }
 async function asking(pause = false) {
   const host = await opened()
@@ -68,9 +74,7 @@ it('of answers at once the first counts, and the others learn it', async () => {
   const { person, write } = await asking()
   const outcome = write('src/a.txt')
   const { id } = await question()
-  const elsewhere = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
-  close.push(() => elsewhere.close())
-  const book = openQuestions(elsewhere)
+  const book = openQuestions(await anotherStore())
   const by = (name: string) => ({ by: name, way: 'test' })
   const all = Promise.allSettled(['once', 'reject', 'once'].map((decision, index) =>
     book.answer(id, { status: 'accepted', value: { decision } }, by(`person ${index}`))))
@@ -81,15 +85,66 @@ it('of answers at once the first counts, and the others learn it', async () => {
   expect(ends).toEqual(Array.from({ length: 3 }, () => 'InteractionAlreadyAnswered'))
 })
 
+it('a session without a person waits for an answer from elsewhere, also in the host that resumes it', async () => {
+  const first = await opened()
+  const before = await first.openSession({ headless: 'wait' })
+  await before.call({ id: 'l', name: 'list', arguments: {} })
+  await first.close()
+  const next = await opened()
+  const session = await next.resumeSession(before.id)
+  const call = { id: 'w', name: 'write', arguments: { path: 'src/a.txt', content: 'x' } }
+  expect(await session.explain(call)).toMatchObject({ decision: 'ask' })
+  const outcome = session.call(call)
+  await inside(['waiting', 'answer', (await question()).id, 'once'], folder)
+  expect(await outcome).toMatchObject({ type: 'output' })
+})
+
+it('the command waits for an answer from elsewhere if that is wanted', async () => {
+  const args = JSON.stringify({ path: 'a.txt', content: 'x' })
+  const forgetful = await inside(['call', 'write', '--args', args, '--wait', '--no-store'], folder)
+  expect(forgetful).toMatchObject({ code: 2, stderr: expect.stringContaining('--wait needs the store') })
+  const book = openQuestions(await anotherStore())
+  let said = ''
+  const call = inside(['call', 'write', '--args', args, '--wait'], folder, {}, (text) => { said += text })
+  await expect.poll(() => said).toContain('The call waits for an answer')
+  await expect.poll(async () => (await book.list()).length).toBe(1)
+  await book.answer((await book.list())[0]!.id, { status: 'accepted', value: 'once' }, { by: 'a', way: 'test' })
+  expect(await call).toMatchObject({ code: 0 })
+})
+
+it('a question that was asked while the store was away is shown when it is back', async () => {
+  let isAway = true
+  const store = new Proxy(await openSqliteStore({ file: join(home(), 'bulkhead.db') }), {
+    get: (target, name) => {
+      const value = Reflect.get(target, name, target) as unknown
+      if (typeof value !== 'function') return value
+      return async (...given: unknown[]) => {
+        const isLost = isAway && name === 'update' && given[0] === 'question'
+        if (isLost) throw new BulkheadError('StoreUnavailable', 'It is away.')
+        return Reflect.apply(value, target, given) as unknown
+      }
+    },
+  })
+  const host = await createHost({ workspace: folder, home: home(), cache: CACHE, store, trust: 'declined', env: {} })
+  close.push(() => host.close())
+  const lost = new Promise<void>((resolve) => {
+    host.on((event) => {
+      if (event.type === 'SuppressedError' && event.source === 'sharing questions') resolve()
+    }, ['SuppressedError'])
+  })
+  const session = await host.openSession({ headless: 'wait' })
+  const outcome = session.call({ id: 'w', name: 'write', arguments: { path: 'a.txt', content: 'x' } })
+  await lost
+  isAway = false
+  await inside(['waiting', 'answer', (await question()).id, 'once'], folder)
+  expect(await outcome).toMatchObject({ type: 'output' })
+})
+
 it('an answer that does not fit leaves the question open', async () => {
   const { write, person } = await asking()
   const outcome = write('src/a.txt')
   const { id } = await question()
-  const book = openQuestions(await (async () => {
-    const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
-    close.push(() => store.close())
-    return store
-  })())
+  const book = openQuestions(await anotherStore())
   await expect(book.answer(id, { status: 'accepted', value: 'perhaps' }, { by: 'a', way: 'test' }))
     .rejects.toMatchObject({ code: 'InputInvalid' })
   await expect(book.answer(id, { status: 'accepted', value: 'once' }, { by: 'a', way: 'test', round: 7 }))

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EventListener, Store } from '@bulkhead/contract'
 import { BulkheadError, SECURITY_MODES } from '@bulkhead/contract'
-import type { InterruptedCall } from '@bulkhead/host'
+import type { InterruptedCall, SessionOptions } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -58,6 +58,22 @@ export const MODE_OPTION = {
     text: 'how to handle a call that requires approval (default: from the configuration, else ask)',
   },
 } as const satisfies CommandOptions
+
+/** Of commands whose sessions may have no person. */
+export const WAIT_OPTION = {
+  wait: {
+    type: 'boolean',
+    text: 'a question that no one can be asked here waits for an answer from elsewhere, such as "bulkhead waiting answer"',
+  },
+} as const satisfies CommandOptions
+
+/** Throws UsageError. */
+export function headlessOf(
+  { wait, 'no-store': isForgotten }: ValuesOf<typeof WAIT_OPTION & typeof STORE_OPTIONS>,
+): Pick<SessionOptions, 'headless'> {
+  if (wait && isForgotten) throw new UsageError('--wait needs the store, where answers come from. Leave out --no-store.')
+  return wait ? { headless: 'wait' } : {}
+}
 
 /** Options of commands that write to the store. */
 export const STORE_OPTIONS = {

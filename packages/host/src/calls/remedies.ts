@@ -55,7 +55,7 @@ export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyC
     case 'audit':
       return [ERRORS[code].cure]
     case 'approval':
-      if (source === 'headless') return ['Open the session with an interactor or an approver.']
+      if (source === 'headless') return ['Open the session with an interactor or an approver, or with `headless: "wait"`.']
       return [code === 'ApprovalDenied' ? 'Ask again.' : ERRORS[code].cure]
   }
 }

@@ -22,6 +22,9 @@ export interface RuleChange {
   readonly remove: ReadonlySet<string>
 }
 
+/** What happens to a question when no person can be asked. */
+export type Headless = 'deny' | 'halt' | 'wait'
+
 export interface PolicySources {
   readonly mode: SecurityMode
   /** Who chose the mode. A rule of a project answers it only if no one but a project or a default did. */
@@ -40,7 +43,7 @@ export interface PolicySources {
   readonly watchdogs: readonly CallCheck[]
   readonly guards: readonly Guard[]
   readonly stateMachine: StateMachine | undefined
-  readonly headless: 'deny' | 'halt'
+  readonly headless: Headless
   readonly settings: Settings
   /** The values of the variables in this session. */
   readonly variables: VariableValues
@@ -93,7 +96,7 @@ export class SessionPolicy {
   readonly isModeOfProject: boolean
   /** Whether its own mode or state machine decides gated calls. A sub-agent in yolo leaves them to its ancestors. */
   readonly gates: boolean
-  readonly headless: 'deny' | 'halt'
+  readonly headless: Headless
   readonly rules: SessionRules
   readonly role: string
   /** The built-in watchdog. For a sub-agent, that of the root session runs. */

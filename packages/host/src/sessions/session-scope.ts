@@ -1,4 +1,4 @@
-import type { DelegatingCall } from '@bulkhead/contract'
+import { BulkheadError, type DelegatingCall, type Interactor } from '@bulkhead/contract'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
 import type { HookChain } from '../calls/hooks.ts'
 import { lowerLimits, ownBudget, SessionBudget, type ShareBudget, type Workflows } from '../model/budget.ts'
@@ -11,6 +11,7 @@ import type { HostContext } from '../policy/call.ts'
 import type { WaitingCall, SessionScope } from '../policy/call-session.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import type { AgentsRequire } from '../policy/agent-bound.ts'
+import { waitsForOthers } from '../policy/interaction/shared-questions.ts'
 import { restoreMemory } from '../policy/session-memory.ts'
 import type { Agents, UsableAgent } from './agents.ts'
 import type { KeepRequest, KeptSession, Resumed } from './kept-session.ts'
@@ -62,10 +63,10 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
   const { id, options, agent, outer, hooks, over, kept, resumed } = request
   const { host, settings, workspace, projectApprovals, agentsRequire } = sources
   const { events, clock, registry } = host
-  const { interactor, approver, interactionTimeoutMs } = options
+  const { approver, interactionTimeoutMs } = options
   const principal = outer ? outer.principal : options.principal && deepFreeze(structuredClone(options.principal))
   const paused = options.pause ?? outer?.paused !== undefined ? host.paused : undefined
-  const asksParent = interactor === undefined && approver === undefined
+  const asksParent = options.interactor === undefined && approver === undefined
   // A sub-agent can do no more than its parent, so it gets no folders of its own.
   const { variables, paths } = outer ?? sessionPlaces(options, agent, sources)
   const scope: SessionScope = {
@@ -82,7 +83,7 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
     }),
     interactions: outer && asksParent ? outer.interactions : new Interactions({
       sessionId: resumed ? `${id}.${resumed.record.resumed}` : id, asked: { sessionId: id, ...(principal && { principal }) },
-      interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
+      interactors: askedIn(options, host), approver, timeoutMs: interactionTimeoutMs, events, clock,
       desk: host.desk, passkeys: () => ({ ring: host.passkeys, now: clock.now() }),
       queue: outer?.interactions.queue, over,
     }),
@@ -98,6 +99,15 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
     scope.approvals.restore(resumed.record.approvals)
   }
   return scope
+}
+
+/** Throws ConfigInvalid if answers could come from nowhere. */
+function askedIn({ interactor = [], headless }: SessionOptions, { desk }: HostContext): readonly Interactor[] {
+  const asked = [interactor].flat()
+  if (headless !== 'wait') return asked
+  if (desk.isShared) return [...asked, waitsForOthers]
+  throw new BulkheadError('ConfigInvalid', '`headless: "wait"` needs a store that other processes can open. Pass `store` to '
+    + '`createHost`, or use `inspector.interactor`.', { data: { path: '/headless' } })
 }
 
 /** Of a session that is resumed, the calls are added to those before. */

@@ -17,7 +17,7 @@ import { DEFAULT_ROLE, isAsking } from '../model/settings.ts'
 import type { Approval } from '../policy/approvals/approval.ts'
 import { asGuard, type Guard, type CallCheck } from '../policy/guards.ts'
 import type { Surface } from '../policy/surface.ts'
-import { SessionPolicy, stricterMode, type PolicySources } from '../policy/session-policy.ts'
+import { SessionPolicy, stricterMode, type Headless, type PolicySources } from '../policy/session-policy.ts'
 import { rulesOf, type UsableAgent } from './agents.ts'
 import type { BackgroundTask, EndedTask } from './background-tasks.ts'
 import { checkPrincipal } from './principal.ts'
@@ -134,8 +134,12 @@ export interface SessionOptions {
    * ends as `clarification_needed`; `resume` continues it, in this session or in one of a later host. Default: that of the parent session.
    */
   readonly pause?: boolean
-  /** What happens to a call that needs approval when no person can be asked: it is denied, or the whole turn ends. */
-  readonly headless?: 'deny' | 'halt'
+  /**
+   * What happens to a question when no person can be asked here. Default: it is denied. `halt` ends the whole turn. `wait`
+   * keeps it open for an answer from elsewhere: another process on the store, a link, a webhook or an inspector. It needs
+   * a store that other processes can open. A sub-agent that asks the person of its parent does as its parent.
+   */
+  readonly headless?: Headless
   /** The most that any tool may do in this session. */
   readonly ceiling?: Ceiling
   readonly budget?: BudgetLimits
@@ -190,7 +194,7 @@ const OPTIONS: OptionForms<SessionOptions & SubagentOptions> = {
   mode: forms.oneOf(...SECURITY_MODES), rules: forms.list(forms.anything), role: forms.text,
   roles: forms.values(forms.flag),
   tools: forms.list(forms.text), codeMode: forms.flag, interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'),
-  interactionTimeoutMs: forms.above(0), pause: forms.flag, headless: forms.oneOf('deny', 'halt'), ceiling: forms.object,
+  interactionTimeoutMs: forms.above(0), pause: forms.flag, headless: forms.oneOf('deny', 'halt', 'wait'), ceiling: forms.object,
   budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text, hooks: oneOrSeveral(HOOKS_FORM),
   watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD), signal: forms.signal,
   background: forms.flag, record: forms.flag, continues: forms.text, agent: forms.either(forms.text, forms.object), roots: forms.list(forms.text),

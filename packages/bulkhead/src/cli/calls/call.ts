@@ -5,7 +5,7 @@ import {
   type Outcome, type SecurityMode,
 } from '@bulkhead/contract'
 import { canonicalCall } from '@bulkhead/contract/dialects'
-import type { ExplainedStep, Explanation, ProgramTool } from '@bulkhead/host'
+import type { ExplainedStep, Explanation, ProgramTool, SessionOptions } from '@bulkhead/host'
 import type { Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../../facade/create-host.ts'
@@ -14,7 +14,8 @@ import { readArguments } from './call-arguments.ts'
 import { tellCut, withoutFile } from './cut-result.ts'
 import { hint, jsonText, serverMeant, table, tellFaults } from '../output.ts'
 import {
-  canAsk, COMMON_OPTIONS, MODE_OPTION, openHost, refuseRoot, SOURCE_OPTIONS, STORE_OPTIONS, terminal, type SourceValues,
+  canAsk, COMMON_OPTIONS, headlessOf, MODE_OPTION, openHost, refuseRoot, SOURCE_OPTIONS, STORE_OPTIONS, terminal, WAIT_OPTION,
+  type SourceValues,
 } from '../host-options.ts'
 import { FailureTraces } from '../failure-traces.ts'
 import { explainSurface } from './explain-surface.ts'
@@ -47,7 +48,7 @@ export const call = defineCommand({
       type: 'string', value: 'MS', whole: { least: 1, most: CALL_LIMITS.maxTimeoutMs, unit: 'milliseconds' },
       text: `timeout, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: from the configuration, else from the tool)`,
     },
-    ...KEY_OPTION, ...STORE_OPTIONS, ...SOURCE_OPTIONS, ...COMMON_OPTIONS,
+    ...KEY_OPTION, ...WAIT_OPTION, ...STORE_OPTIONS, ...SOURCE_OPTIONS, ...COMMON_OPTIONS,
   },
   details: `With DIR, the extension in that folder is built as "bulkhead pack" does, and takes the place of an installed
 one with its id for this call. It gets what it declares and nothing else; policy, rules and approvals apply as for every
@@ -64,7 +65,7 @@ other tool. An exception is not retried, and is shown with its stack, in the fil
     const { folder, name } = readTarget(positionals)
     const request = {
       name, arguments: await readArguments(values.args), mode: values.mode, agent: values.agent,
-      timeoutMs: values.timeout, idempotencyKey: keyOf(values),
+      timeoutMs: values.timeout, idempotencyKey: keyOf(values), ...headlessOf(values),
     }
     if (folder === undefined) refuseRoot(values)
     const traces = new FailureTraces(folder)
@@ -125,7 +126,9 @@ const noTerminal = (folder: string | undefined): string => 'There is no terminal
   + `${folder === undefined ? '"bulkhead explain" shows how to allow the call; ' : ''}`
   + '--mode yolo skips the questions of the mode, and no others.\n'
 
-interface CallRequest {
+const ANSWER_IT = 'The call waits for an answer: see "bulkhead waiting list".\n'
+
+interface CallRequest extends Pick<SessionOptions, 'headless'> {
   readonly name: string
   readonly arguments: Json
   readonly mode: SecurityMode | undefined
@@ -140,6 +143,7 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
   const onInterrupt = () => interrupt.abort()
   for (const signal of ENDING_SIGNALS) process.once(signal, onInterrupt)
   const off = host.on((event) => {
+    if (event.type === 'InteractionRaised' && request.headless === 'wait' && !canAsk()) process.stderr.write(hint(ANSWER_IT))
     if (event.type === 'ToolInvocationProgress' && process.stderr.isTTY) {
       process.stderr.write(hint(styleText('dim', visibleText(event.text), { stream: process.stderr }) + '\n'))
     }
@@ -147,7 +151,7 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
   const session = await host.openSession({
     ...(request.mode === undefined ? {} : { mode: request.mode }),
     ...(request.agent === undefined ? {} : { agent: request.agent }),
-    ...(interactor === undefined ? {} : { interactor }),
+    ...(interactor === undefined ? {} : { interactor }), ...(request.headless && { headless: request.headless }),
     ...inCodeMode(request.name),
   })
   try {

@@ -8,7 +8,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import { homeFolder } from '../../facade/folders.ts'
 import { ownRing } from '../../facade/passkeys/passkey-ring.ts'
 import { defineSubcommand, UsageError, type CommandOptions, type ValuesOf } from '../command.ts'
-import { HOME_OPTIONS, withNewStore } from '../host-options.ts'
+import { RECORDS_OPTIONS, withNewStore } from '../host-options.ts'
 import { printJson } from '../output.ts'
 
 const PORT = 8_766
@@ -28,7 +28,7 @@ const OPTIONS = {
   'allow-address': {
     type: 'string', value: 'ADDRESS', multiple: true, text: 'an address of the webhook that is not public, such as 10.0.0.5:8443',
   },
-  ...HOME_OPTIONS,
+  ...RECORDS_OPTIONS,
 } as const satisfies CommandOptions
 
 export const serve = defineSubcommand({

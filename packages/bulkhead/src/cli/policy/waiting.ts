@@ -5,7 +5,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../../facade/folders.ts'
 import { approvalText, questionText, screenOf } from '../../facade/terminal/prompt-text.ts'
 import { defineSubcommand, UsageError, type Command, type CommandOptions, type ValuesOf } from '../command.ts'
-import { HOME_OPTIONS, withStore } from '../host-options.ts'
+import { RECORDS_OPTIONS, withStore } from '../host-options.ts'
 import { hint, printJson, table } from '../output.ts'
 import { serve } from './waiting-serve.ts'
 
@@ -15,7 +15,7 @@ const LEAST_ID_CHARS = 4
 const list = defineSubcommand({
   text: 'list what waits for a person, in every process on the store, oldest first',
   usage: '',
-  options: HOME_OPTIONS,
+  options: RECORDS_OPTIONS,
   run: ({ values }) => withStore(values, 'store', async (store) => {
     const found = await openQuestions(store).list()
     if (values.json) printJson(found)
@@ -27,7 +27,7 @@ const list = defineSubcommand({
 const show = defineSubcommand({
   text: 'show one question with the whole call, and the answers to it',
   usage: 'ID',
-  options: HOME_OPTIONS,
+  options: RECORDS_OPTIONS,
   async run({ values, positionals: [id, ...more] }) {
     if (id === undefined || more.length > 0) throw new UsageError('Missing id. Use: bulkhead waiting show ID.')
     return withStore(values, 'store', async (store) => {
@@ -44,7 +44,7 @@ const ANSWER_OPTIONS = {
   key: { type: 'string', value: 'KEY', text: 'with session:workspace: only this narrower key' },
   args: { type: 'string', value: 'JSON', text: 'with once: other arguments, which are judged again' },
   reason: { type: 'string', value: 'TEXT', text: 'with reject: the reason for the model' },
-  ...HOME_OPTIONS,
+  ...RECORDS_OPTIONS,
 } as const satisfies CommandOptions
 
 const answer = defineSubcommand({

@@ -13,7 +13,7 @@ import { LISTEN_OPTIONS, listenFault, listenOptions, type ListenOptions } from '
 import { login, LOGIN_DETAILS, logout } from './mcp-login.ts'
 import { token, TOKEN_DETAILS } from './mcp-token.ts'
 import { diagnosticText, hint } from '../output.ts'
-import { FOLDER_OPTIONS, MODE_OPTION, openHost, STORE_OPTIONS } from '../host-options.ts'
+import { FOLDER_OPTIONS, headlessOf, MODE_OPTION, openHost, STORE_OPTIONS, WAIT_OPTION } from '../host-options.ts'
 import { newToken, TokenBook, tokenFile } from '../token-book.ts'
 import { wallsHere, wallsText } from '../walls-here.ts'
 
@@ -30,11 +30,12 @@ const serve = defineSubcommand({
     all: {
       type: 'boolean', text: 'list all tools, even more than twenty (by default, a client finds them with tool_search)',
     },
-    ...STORE_OPTIONS, ...FOLDER_OPTIONS, json: { type: 'boolean' },
+    ...WAIT_OPTION, ...STORE_OPTIONS, ...FOLDER_OPTIONS, json: { type: 'boolean' },
   },
   async run({ values }) {
     if (values.json) throw new UsageError('--json cannot be used with "mcp": standard output carries the protocol.')
     const { mode } = values
+    const headless = headlessOf(values)
     const listening = await listenOptions(values)
     const tools = values.tools?.split(',').map((name) => name.trim()).filter((name) => name !== '')
 
@@ -48,7 +49,7 @@ const serve = defineSubcommand({
           `mcp: there is no tool "${visibleText(entry)}" yet; it is offered once it is available.${meant}\n`,
         )
       }
-      const policy = { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) }
+      const policy = { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }), ...headless }
       const { createKitPrompts } = await import('@bulkhead/tools-bundled')
       const prompts = [createKitPrompts(kitFolder(values.home))]
       await serveUntilGone(host, policy, values.all === true, listening && { ...listening, home: values.home }, prompts)
@@ -66,7 +67,7 @@ export const mcp: Command = {
   details: `Speaks the Model Context Protocol on standard input and output until the client disconnects. In the
 configuration of the client, use the command "bulkhead" with the argument "mcp". The same rules apply as for "bulkhead
 call". If a call requires approval, the client asks the user. If the client does not support that, the call is denied
-with a message that says how to allow it. Changes on disk are loaded while it runs. Client errors and disabled
+with a message that says how to allow it, or with --wait waits until someone answers elsewhere. Changes on disk are loaded while it runs. Client errors and disabled
 extensions are printed on standard error. There is no authentication: the process that starts the command may use the
 tools. Besides tools a client gets resources (skills and long results) and prompts (kits, also those in "kits" of the
 home).
@@ -97,7 +98,7 @@ ${LOGIN_DETAILS}`,
   ],
 }
 
-interface Policy {
+interface Policy extends Pick<SessionOptions, 'headless'> {
   readonly mode?: SecurityMode
   readonly tools?: readonly string[]
 }

@@ -61,7 +61,8 @@ export async function replaySession(
   requireReplayable(recording, given, from === undefined ? [] : without)
   const opening = { ...recording.options as unknown as SessionOptions, ...given }
   const session = from === undefined
-    ? await host.core.openSession({ ...opening, record: false }) : await host.openSession(opening)
+    ? await host.core.openSession({ ...opening, record: false, ...(opening.headless === 'wait' && { headless: 'deny' }) })
+    : await host.openSession(opening)
   const { replay, redact } = host.core.inside
   const made = calls.map((call, index) => new MadeAgain(call, index >= live))
   const end = replay(session.id, new Map(made.map((one) => [one.call.id, one])))

@@ -40,6 +40,8 @@ export interface AtDesk {
  * interactor. The desk raises no question: where no person can be asked, none waits.
  */
 export class QuestionDesk {
+  /** Whether other processes see its questions and can answer them. */
+  isShared = false
   readonly #open = new Map<string, Open>()
   readonly #listeners = new Set<(change: DeskChange) => void>()
   readonly #passkeys: () => PasskeyTerms

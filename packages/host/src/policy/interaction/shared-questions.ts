@@ -1,4 +1,5 @@
-import { BulkheadError, type Clock, type Store } from '@bulkhead/contract'
+import { BulkheadError, type Clock, type Interactor, type Store } from '@bulkhead/contract'
+import { onAbort } from '@bulkhead/kit/deadlines'
 import { asJson } from '@bulkhead/kit/json'
 import type { EventBus } from '../../records/events.ts'
 import type { Claimant } from '../../records/owner.ts'
@@ -23,6 +24,7 @@ const SOURCE = 'sharing questions'
  */
 export function shareQuestions(sources: SharedQuestionSources): void {
   const { desk, events } = sources
+  desk.isShared = true
   const open = new Map<string, Shown>()
   desk.onChange(({ is, question }) => {
     const { correlationId, request } = question.envelope
@@ -36,12 +38,24 @@ export function shareQuestions(sources: SharedQuestionSources): void {
   })
 }
 
+/** For a session that no person is at, and whose questions wait: they are answered in the store, or at the desk. */
+export const waitsForOthers: Interactor = {
+  takesMany: true,
+  takesForms: true,
+  async interact({ request }, signal) {
+    if (isShared(request)) return new Promise((_resolve, reject) => { onAbort(signal, () => reject(signal.reason)) })
+    const message = `A question of the kind ${request.kind} cannot wait for an answer from elsewhere, because it is not stored.`
+    throw new BulkheadError('InteractionUnavailable', message)
+  },
+}
+
 /** One question while it waits. */
 class Shown {
   readonly #question: DeskQuestion
   readonly #sources: SharedQuestionSources
   readonly #key: string
-  readonly #written: Promise<unknown>
+  #step: Promise<unknown>
+  /** 0 until it is in the store. */
   #round = 0
   #stopTimer: (() => void) | undefined
   #isOver = false
@@ -52,14 +66,13 @@ class Shown {
     this.#sources = sources
     const { request, correlationId } = question.envelope
     this.#key = questionDigest(request, { correlationId })
-    const { events } = sources
-    this.#written = this.#write().then(() => this.#lookLater(), (thrown: unknown) => events.suppressed(SOURCE, thrown))
+    this.#step = this.#do(() => this.#write())
   }
 
   async end(): Promise<void> {
     this.#isOver = true
     this.#stopTimer?.()
-    await this.#written
+    await this.#step
     if (this.#round === 0) return
     // An answer that the desk has not taken came second.
     await this.#change(({ answer, ...question }) => ({
@@ -69,19 +82,23 @@ class Shown {
 
   async #write(): Promise<void> {
     const { store, seat, clock } = this.#sources
+    let round = 0
     await store.update('question', this.#key, (value) => {
       const next = storedQuestion(this.#question.envelope, seat.id, readStored(value))
-      this.#round = next.round
+      round = next.round
       return asJson(next)
     })
+    this.#round = round
     for (const record of await store.list('question')) if (isOld(record, clock.now())) await store.remove('question', record.key)
   }
 
-  #lookLater(): void {
+  /** A store that was away gets the question when it is back. */
+  async #do(step: () => Promise<void>): Promise<void> {
     const { clock, events } = this.#sources
+    await step().catch((thrown: unknown) => events.suppressed(SOURCE, thrown))
     if (this.#isOver) return
     this.#stopTimer = clock.after(LOOK_MS, () => {
-      this.#look().catch((thrown: unknown) => events.suppressed(SOURCE, thrown)).finally(() => this.#lookLater())
+      this.#step = this.#do(() => this.#round === 0 ? this.#write() : this.#look())
     })
   }
 

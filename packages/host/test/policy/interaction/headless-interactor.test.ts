@@ -49,6 +49,12 @@ test.each(['echo', 'ask'])('stud: a session may halt its turn instead, for %s', 
   expect(turn.signal.aborted).toBe(true)
 })
 
+test('a session waits for answers only where they can come from', async () => {
+  const { host } = createWorld(ASKING)
+  await expect(host.openSession({ headless: 'wait' }))
+    .rejects.toMatchObject({ code: 'ConfigInvalid', data: { path: '/headless' } })
+})
+
 test('yolo needs no person; a person beside the headless interactor answers', async () => {
   const { host } = createWorld(ASKING)
   const yolo = await host.openSession({ mode: 'yolo', interactor: createHeadlessInteractor(), headless: 'halt' })
