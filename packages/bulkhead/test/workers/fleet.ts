@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
+import type { PlacedRequest } from '@bulkhead/contract'
 import { openPostgresStore } from '@bulkhead/store-postgres'
 import { addToFleet, openMachineKey } from '@bulkhead/workers'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
@@ -90,8 +91,17 @@ export class Fleet {
     return fleet
   }
 
-  async host(options: Partial<CreateHostOptions> = {}): Promise<Host> {
+  /** `onPlace`: sees what the host places. */
+  async host(
+    options: Partial<CreateHostOptions> = {}, onPlace: (request: PlacedRequest) => void = () => undefined,
+  ): Promise<Host> {
     const store = await openPostgresStore({ url: this.url }, { leaseMs: this.leaseMs })
+    const { placements } = store
+    const place = placements!.place.bind(placements)
+    placements!.place = (request, listener) => {
+      onPlace(request)
+      return place(request, listener)
+    }
     const host = await createHost({
       workspace: this.workspace, home: this.home, cache: CACHE, store, trust: 'declined', env: {}, ...options,
     })

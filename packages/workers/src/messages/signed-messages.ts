@@ -105,11 +105,15 @@ export class Inbox {
 
   /** Throws BoundaryViolation if the key is not trusted, or is another one than before. */
   requireTrust(key: string): void {
-    if (!this.#isTrusted(key)) throw violation(`signs with ${key}, which this machine does not trust`)
+    if (!this.#isTrusted(key)) throw distrusted(key)
     this.#by ??= key
     if (this.#by !== key) throw violation('signs with two keys')
   }
 }
+
+const distrusted = (key: string): BulkheadError => new BulkheadError('BoundaryViolation',
+  'The call was ended: the other side signs with a key that this machine does not trust. If it is a worker of yours, run: '
+    + `bulkhead worker trust worker NAME ${key}`)
 
 export const violation = (what: string): BulkheadError =>
   new BulkheadError('BoundaryViolation', `The other side of a call on a worker ${what}. The call was ended.`)
