@@ -10,6 +10,8 @@ interface Pair {
   readonly server: Socket
   readonly held: Record<Traffic, Buffer[]>
   isCut: boolean
+  /** Set once it has sent what must not be answered. */
+  onAnswer?: () => void
 }
 
 export class PostgresProxy {
@@ -18,6 +20,7 @@ export class PostgresProxy {
   readonly #holds: Record<Traffic, boolean> = { requests: false, answers: false }
   /** What cuts the next connection that uses it. */
   #cutNext: Traffic | undefined
+  #unanswered: { readonly text: string; readonly onAnswer: () => void } | undefined
 
   private constructor(listener: Server) {
     this.#listener = listener
@@ -68,6 +71,11 @@ export class PostgresProxy {
     this.#cutNext = what
   }
 
+  /** Cuts the next connection that sends this text, when the answer comes. Resolves then. */
+  cutAnswerTo(text: string): Promise<void> {
+    return new Promise((resolve) => { this.#unanswered = { text, onAnswer: resolve } })
+  }
+
   close(): void {
     this.#listener.close()
     for (const { client, server } of this.#pairs) {
@@ -91,6 +99,14 @@ export class PostgresProxy {
 
   #pass(pair: Pair, what: Traffic, bytes: Buffer): void {
     if (pair.isCut && what === 'answers') return
+    if (what === 'requests' && this.#unanswered && bytes.includes(this.#unanswered.text)) {
+      pair.onAnswer = this.#unanswered.onAnswer
+      this.#unanswered = undefined
+    } else if (what === 'answers' && pair.onAnswer) {
+      pair.onAnswer()
+      this.#cut(pair)
+      return void pair.server.end()
+    }
     if (this.#cutNext === what && !this.isHolding) {
       this.#cutNext = undefined
       if (what === 'requests') pair.server.write(bytes.subarray(0, Math.ceil(bytes.length / 2)))

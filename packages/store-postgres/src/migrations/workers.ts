@@ -73,16 +73,18 @@ export const WORKERS = `CREATE TABLE @.worker (
     PRIMARY KEY (digest, number)
   );
   ALTER TABLE @.package_chunk ALTER COLUMN bytes SET STORAGE EXTERNAL;
+  -- The job is named after the call and its epoch, and outlives both: a statement that arrives after the call was removed
+  -- finds it, and writes nothing. A ticket expires before its job is removed.
   CREATE FUNCTION @.write_job() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp AS $$
   BEGIN
     IF NOT EXISTS (SELECT FROM @JOBS.queue AS known WHERE known.name = new.queue) THEN
       PERFORM @JOBS.create_queue(new.queue, '{"policy": "standard", "retryLimit": 0, "expireInSeconds": 86400,
-        "retentionSeconds": 86400, "deleteAfterSeconds": 3600}');
+        "retentionSeconds": 86400, "deleteAfterSeconds": 7200}');
     END IF;
-    INSERT INTO @JOBS.job_common (name, data, start_after, created_on, group_id, expire_seconds, deletion_seconds,
+    INSERT INTO @JOBS.job_common (id, name, data, start_after, created_on, group_id, expire_seconds, deletion_seconds,
       keep_until, retry_limit, retry_delay, retry_backoff, policy)
-    SELECT known.name, jsonb_build_object('id', new.id, 'epoch', new.epoch), now(), now(), session_user,
+    SELECT md5(new.id || ' ' || new.epoch)::uuid, known.name, jsonb_build_object('id', new.id, 'epoch', new.epoch), now(), now(), session_user,
       known.expire_seconds, known.deletion_seconds, now() + known.retention_seconds * interval '1s',
       known.retry_limit, known.retry_delay, known.retry_backoff, known.policy
     FROM @JOBS.queue AS known WHERE known.name = new.queue;

@@ -244,6 +244,8 @@ export class PostgresWorkerSeat implements WorkerSeat {
       },
     }
     for (const one of taken) {
+      // Two statements may have brought it.
+      if (this.#calls.has(one.id)) continue
       const call = new Leased(one, lessee)
       this.#taken++
       this.#calls.set(call.id, call)

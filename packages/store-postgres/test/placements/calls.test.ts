@@ -105,11 +105,20 @@ describe('a call on a worker', needs('PostgreSQL'), () => {
 
   it('has a result of many parts, and messages that are not too large', async () => {
     await using fleet = await Fleet.open()
-    const host = await fleet.host(5_000)
+    const host = await fleet.host(20_000)
     const served = await serve(host)
+    for (const [bytes, chunks] of [[MiB, 0], [MiB + 1, 2]] as const) {
+      const { call, heard } = await place(host)
+      await (await served.next()).settle(Buffer.alloc(bytes, 1))
+      const end = await heard.end()
+      expect(end.is === 'settled' && end.result.byteLength).toBe(bytes)
+      expect(await fleet.rows('placed_chunk')).toEqual([chunks])
+      await call.forget()
+    }
     const { heard } = await place(host)
     const leased = await served.next()
-    await expect(leased.send('x'.repeat(MiB))).rejects.toMatchObject({ code: 'MessageTooLarge' })
+    await leased.send('x'.repeat(MiB - 2))
+    await expect(leased.send('x'.repeat(MiB - 1))).rejects.toMatchObject({ code: 'MessageTooLarge' })
     const most = 64 * MiB
     await expect(leased.settle(Buffer.alloc(most + 1))).rejects.toMatchObject({ code: 'OutputTooLarge' })
     const result = randomBytes(thoroughly(2.5 * MiB, most))

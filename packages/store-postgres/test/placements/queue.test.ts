@@ -4,7 +4,7 @@ import { needs } from '../../../../scripts/machine.ts'
 import { openPostgresStore } from '../../src/index.ts'
 import { effect, Fleet, place, serve } from './fleet.ts'
 
-const QUEUE_OPTIONS = { retryLimit: 0, expireInSeconds: 86_400, retentionSeconds: 86_400, deleteAfterSeconds: 3_600 }
+const QUEUE_OPTIONS = { retryLimit: 0, expireInSeconds: 86_400, retentionSeconds: 86_400, deleteAfterSeconds: 7_200 }
 
 describe('the queue of calls', needs('PostgreSQL'), () => {
   it('is that of pg-boss, with a job as pg-boss itself writes it', async () => {
