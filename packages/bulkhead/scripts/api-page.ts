@@ -14,7 +14,7 @@ a loader of your own, whose result \`host.register\` takes.
 /** Contract: every exported name is in exactly one section; `apiPage` throws otherwise. */
 const SECTIONS: readonly (readonly [title: string, guide: string, names: string])[] = [
   ['Host', 'See [embedding](../guides/embedding.md) and [lifecycle](../guides/lifecycle.md).',
-    'createHost CreateHostOptions ProfileName Host defineTool NamedTool Registrable ForeignTool GridaToolContract StudToolContract CloseReport SwitchReport Diagnostic ToolListing ExtensionDescriptor ExtensionStatus ToolMetrics HistogramSnapshot LoopLag ConfigFile ProjectTrust CORE_VERSION'],
+    'createHost CreateHostOptions TenantOptions ProfileName Host defineTool NamedTool Registrable ForeignTool GridaToolContract StudToolContract CloseReport SwitchReport Diagnostic ToolListing ExtensionDescriptor ExtensionStatus ToolMetrics HistogramSnapshot LoopLag ConfigFile ProjectTrust CORE_VERSION'],
   ['Reload', 'See [reload](../guides/lifecycle.md#reload).', 'ReloadRequest ReloadReport ReloadChange SmokeCheck Trial'],
   ['Prompts', 'See [prompts](../guides/prompts.md).', 'PromptSections PromptSection PromptSectionId OmittedPrompt PromptSectionsOptions'],
   ['Sessions', 'See [sessions](../guides/sessions.md).',

@@ -15,8 +15,8 @@ afterAll(() => rmSync(folder, { recursive: true }))
 /** Examples that need a registry, the network, time or a client, or that have their own test. */
 const NOT_RUN = new RegExp(`^bulkhead (?:${[
   'mcp', 'doctor', 'install @', 'diff @', 'update', 'outdated', 'sign', 'publish', 'conformance', 'reload',
-  'trust-root --refresh', 'audit archive', 'store copy', 'dev', 'inspect', 'call \\.', 'undo 1', 'waiting answer',
-  'learn', 'replay', 'passkey add',
+  'trust-root --refresh', 'audit archive', 'store (?:copy|tenant)', 'dev', 'inspect', 'call \\.', 'undo 1',
+  'waiting answer', 'worker', 'learn', 'replay', 'passkey add',
 ].join('|')})`)
 
 // `pnpm soak` runs all of them, `npm test` the first two of each command.

@@ -20,7 +20,7 @@ const signed = (of: Partial<Ticket> = {}) => signTicket(ticket(of), caller)
 const check = (text: string, of: Partial<TicketCheck> = {}): string => {
   try {
     checkTicket(text, {
-      id: 'call-1', epoch: 1, body, fleet: { callers: [{ name: 'c', key: caller.publicKey }] },
+      id: 'call-1', tenant: 'acme', epoch: 1, body, fleet: { callers: [{ name: 'c', key: caller.publicKey }] },
       worker: { labels: ['gpu', 'region=eu'], workspaces: ['shop'], major: 1 }, now: NOW,
       used: new UsedTickets(), ...of,
     })
@@ -78,7 +78,13 @@ it('a ticket for another pool, workspace or version is refused', () => {
 it('a caller that is trusted for one tenant calls for no other', () => {
   const callers = [{ name: 'c', key: caller.publicKey, tenant: 'globex' }]
   expect(check(signed(), { fleet: { callers } })).toMatch(/tenant "acme"/)
-  expect(check(signed({ tenant: 'globex' }), { fleet: { callers } })).toBe('accepted')
+  expect(check(signed({ tenant: 'globex' }), { tenant: 'globex', fleet: { callers } })).toBe('accepted')
+})
+
+it('a ticket for another tenant than the one whose login placed the call is refused, for any caller', () => {
+  expect(check(signed({ tenant: 'globex' }))).toMatch(/another tenant than the one that placed it/)
+  expect(check(signed({ tenant: '' }))).toMatch(/another tenant/)
+  expect(check(signed(), { tenant: '' })).toMatch(/another tenant/)
 })
 
 it('an expired ticket is refused, and clocks may differ by a minute', () => {

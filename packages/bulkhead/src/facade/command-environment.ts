@@ -27,6 +27,10 @@ const taken = (env: Variables, isTaken: (name: string) => boolean): Readonly<Rec
   Object.fromEntries(Object.entries(env)
     .filter((entry): entry is [string, string] => isTaken(entry[0]) && entry[1] !== undefined))
 
+/** What programs need of an environment, without anything that may be a credential: for hosts of tenants. */
+export const withoutSecrets = (env: Variables): Readonly<Record<string, string>> =>
+  taken(env, (name) => (name === 'PATH' || KEPT.test(name) || isUsualVariable(name)) && !hasPassword(name, env[name] ?? ''))
+
 /** The environment of commands, with what the configuration adds. */
 export function commandEnvironment(
   env: Variables, commands: NonNullable<ConfigFile['commands']> = {},

@@ -24,6 +24,7 @@ export interface ConnectedServersOptions {
   readonly cache: string
   /** The folder of {user-data}. */
   readonly userData: string
+  readonly tenant?: string | undefined
   readonly jail: ServerJail
   /** What ignore files in these folders exclude now. */
   readonly ignored?: ((roots: readonly string[]) => IgnoredFiles | undefined) | undefined
@@ -172,9 +173,9 @@ export class ConnectedServers {
 
   async #make(): Promise<McpServers> {
     const { McpServers: Servers } = await import('@bulkhead/bridges/mcp')
-    const { cache, home, embedder } = this.#options
+    const { cache, home, tenant, embedder } = this.#options
     return new Servers({
-      self: SELF, cache: join(cache, 'mcp'), credentials: signInFolder(home), home, ...(embedder && { embedder }),
+      self: SELF, cache: join(cache, 'mcp'), credentials: signInFolder(home, tenant), home, ...(embedder && { embedder }),
       surroundings: this.#surroundings(), onChange: () => this.#changed(), onFault: (fault) => this.#onFault?.(fault),
     })
   }

@@ -28,7 +28,8 @@ export const machineKeyFile = (home: string): string => join(home, 'machine-key.
 export const fleetFile = (home: string): string => join(home, 'fleet.json')
 
 /** Where the tokens of remote servers are kept. */
-export const signInFolder = (home: string): string => join(home, 'oauth')
+export const signInFolder = (home: string, tenant?: string): string =>
+  tenant === undefined ? join(home, 'oauth') : join(home, 'oauth', 'tenants', tenant)
 
 /**
  * Always absolute: with an empty or relative HOME, user files would be read from the current project. In a container the

@@ -7,7 +7,7 @@ import type { CreateWorkerOptions, RunningWorker } from './create-worker.ts'
 import type { Inspector, InspectorOptions } from './inspector/create-inspector.ts'
 
 export { callAsStep, StepError, type StepCall } from './call-as-step.ts'
-export type { CreateHostOptions, Host } from './create-host.ts'
+export type { CreateHostOptions, Host, TenantOptions } from './create-host.ts'
 export type { CreateWorkerOptions, RunningWorker } from './create-worker.ts'
 export type { EndedCall } from '@bulkhead/workers'
 export type { LoginOptions, McpBook } from './mcp-book.ts'

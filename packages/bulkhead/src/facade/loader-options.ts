@@ -14,7 +14,8 @@ import { CORE_VERSION } from './version.ts'
 export const TRUST_ROOT_FILE = 'trust-root.json'
 
 /** The value of {user-data}. Separate from the files of the host, because tools may be allowed to write there. */
-export const userFolder = (home: string): string => join(home, 'data')
+export const userFolder = (home: string, tenant?: string): string =>
+  tenant === undefined ? join(home, 'data') : join(home, 'data', 'tenants', tenant)
 
 /** Skills of the user beside those in `skills` of the home. No tool may write there. */
 export const userSkills = (home: string): string => join(userFolder(home), 'skills')

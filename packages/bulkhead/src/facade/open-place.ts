@@ -41,6 +41,8 @@ export interface PlaceSurroundings {
   readonly variables: Variables
   readonly operator: OperatorEnvironment
   readonly home: string
+  /** Whose data and sign-ins these are. undefined: of the user. */
+  readonly tenant?: string | undefined
   /** Name of the project layer's folder. */
   readonly projectFolder: string
   readonly env: (name: string) => string | undefined
@@ -77,18 +79,19 @@ export type TrustChoice = ProjectTrust | 'as found'
 export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
-  const { interactor, watch, config, mcp, variables, operator, home, projectFolder, env, signal, onUse, uses } = options
+  const { interactor, watch, config, mcp, variables, operator, home, tenant, projectFolder, env, signal, onUse, uses } = options
   const { cacheFolder: cache, storeFiles, placements, onFailure, inspect, keepsSpares = true } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
   const otherLayers = otherLayersIn(workspace, projectFolder)
+  const userData = userFolder(home, tenant)
   const journal = changesFolder(home)
   const ignoreFiles = new IgnoreFiles()
   await finishChanges(journal)
   const special = Promise.all([keptFolders(home), ownCode()])
   special.catch(() => undefined)
   const servers = new ConnectedServers({
-    loader, workspace, operator, env, home, cache, embedder: mcp, userData: userFolder(home),
+    loader, workspace, operator, env, home, tenant, cache, embedder: mcp, userData,
     ignored: (roots) => ignoreFiles.of(roots),
     jail: lateJail(async () => {
       const [{ createServerJail }, [kept, code]] = await Promise.all([import('@bulkhead/sandbox'), special])
@@ -136,7 +139,7 @@ export async function openPlace(
         ...(onUse && { onUse }), ...(uses && { uses }), ...(onFailure && { onFailure }), ...(inspect && { inspect }),
         ...(!keepsSpares && { spares: { process: 0, thread: 0 } }),
       })
-    }, () => loadLateCode(servers)), { placements, home, variables: { 'workspace': [workspace], 'user-data': [userFolder(home)] } }),
+    }, () => loadLateCode(servers)), { placements, home, variables: { 'workspace': [workspace], 'user-data': [userData] } }),
     source: { load, ...(watching ? { watch: watching } : {}) },
   }
 }

@@ -5,7 +5,7 @@ import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { isAbsent } from '@bulkhead/kit/folders'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 import { createMemoryStore } from '@bulkhead/store'
-import { homeFolder, machinePolicyFile, storeFile } from './folders.ts'
+import { homeFolder, machinePolicyFile, storeFile, tenantsFolder } from './folders.ts'
 import type { LayerFolders } from './loader-options.ts'
 
 /** Names the store, above the configuration of the user. That of the machine is above it. */
@@ -91,17 +91,26 @@ function lookForStore(file: string): 'named' | 'not named' | 'unreadable' {
 type StoreOptions = Folders & {
   readonly home?: string
   readonly store?: Store | string
+  readonly tenant?: string
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
 /** The store of a program, or the server that it, the machine or the user names. Rejects like `openPostgres`. */
-export async function givenStore({ store, ...options }: StoreOptions): Promise<Store> {
-  if (store !== undefined && typeof store !== 'string') return store
+export async function givenStore({ store, tenant, ...options }: StoreOptions): Promise<Store> {
+  if (store !== undefined && typeof store !== 'string') {
+    if (tenant !== undefined) throw oneTenant('The host was given an open store')
+    return store
+  }
   const chosen = await chosenStore(homeFolder(options.home), options.env ?? process.env, options)
   const retention = chosen.kind === 'postgres' ? chosen.retention : undefined
   const url = store ?? (chosen.kind === 'postgres' ? chosen.url : undefined)
-  return url === undefined ? createMemoryStore() : openPostgres(url, retention)
+  if (url !== undefined) return openPostgres(url, retention, tenant === undefined ? {} : { tenant, home: options.home })
+  if (tenant !== undefined) throw oneTenant('No server is named')
+  return createMemoryStore()
 }
+
+const oneTenant = (why: string): BulkheadError => new BulkheadError('ConfigInvalid', `${why}, and only PostgreSQL has tenants: a file `
+  + 'and the memory have one. Name the server by its URL in `store`, in BULKHEAD_STORE, or in store.url of the configuration.')
 
 /** Throws ConfigInvalid. The value may contain a password, so it is not repeated. */
 export function requirePostgresUrl(url: string): string {
@@ -109,10 +118,21 @@ export function requirePostgresUrl(url: string): string {
   throw new BulkheadError('ConfigInvalid', 'The URL of the store must begin with postgres:// or postgresql://.')
 }
 
+/** Who logs in. Default: the user that the URL names. */
+interface TenantLogin {
+  readonly tenant?: string
+  /** With the password files of tenants. */
+  readonly home?: string | undefined
+}
+
 /** Opens a store in PostgreSQL. Rejects with StoreUnavailable or ConfigInvalid. */
-export async function openPostgres(url: string, retention: StoreRetention = {}): Promise<Store> {
+export async function openPostgres(
+  url: string, retention: StoreRetention = {}, { tenant, home }: TenantLogin = {},
+): Promise<Store> {
   const { openPostgresStore } = await postgresPackage()
-  return openPostgresStore({ url: requirePostgresUrl(url), retention })
+  return openPostgresStore({
+    url: requirePostgresUrl(url), retention, ...(tenant !== undefined && { tenant: { name: tenant, folder: tenantsFolder(home) } }),
+  })
 }
 
 /** Is not a dependency: most users keep their records in a file. Rejects with ConfigInvalid if it is not installed. */

@@ -49,7 +49,8 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
   await Promise.all(['workspace', 'home'].map((name) => mkdir(join(folder, name))))
   let host: Host | undefined
   try {
-    const store = typeof place === 'string' ? await openPostgres(place) : place
+    const { tenant } = rest
+    const store = typeof place === 'string' ? await openPostgres(place, {}, { home, ...(tenant !== undefined && { tenant }) }) : place
     const loaded = extension && await loadExtension(extension, { ...rest, ...(store && { store }), home })
     const given = { ...rest, ...(store && { store }), ...loaded?.options, workspace, home }
     host = (await assembleHost(withProfile(given), rest.trust, { clock })).host

@@ -94,6 +94,8 @@ export interface PlacedCall {
 
 /** The calls of one host on workers, as the store has them. Every method rejects with StoreUnavailable. */
 export interface Placements {
+  /** Whose calls these are, by the login of this host. Empty: of the main one. */
+  readonly tenant: string
   workers(): Promise<readonly ListedWorker[]>
   /** Whether the bytes of a package with this digest are there. Anyone who can write the store can replace them. */
   hasPackage(digest: string): Promise<boolean>
@@ -114,6 +116,8 @@ export interface Placements {
 /** A call that this worker has the lease of. The lease is renewed together with all others of the worker. */
 export interface LeasedCall {
   readonly id: string
+  /** Whose call it is, by the login of its caller. Empty: of the main one. */
+  readonly tenant: string
   readonly epoch: number
   readonly ticket: string
   readonly body: Uint8Array

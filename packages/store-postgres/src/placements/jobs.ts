@@ -20,11 +20,14 @@ export interface TakenCall {
   readonly ticket: string
   readonly body: Uint8Array
   readonly tenant: string
+  /** Whose turn it was. */
+  readonly group: string
   readonly job: FetchedJob
 }
 
 /** What a job of ours says: which call waits, and in which epoch. Beside it is what the lease brought. */
 type CallJob = Job<{ readonly id: string }> & {
+  readonly tenant: string
   readonly epoch: number | null
   readonly ticket: string
   readonly body: Uint8Array
@@ -62,7 +65,7 @@ export class Jobs {
     return new Jobs(database, boss)
   }
 
-  /** Takes up to `most` calls of a queue. `passed`: tenants whose turn it is not. */
+  /** Takes up to `most` calls of a queue. `passed`: groups whose turn it is not. */
   async take(queue: string, most: number, taker: Taker, passed: readonly string[] = []): Promise<readonly TakenCall[]> {
     const executeSql = async (text: string, values: readonly unknown[] = []) => {
       const statement = lease(`lease ${queue} ${most} ${values.length}`, text, values.length)
@@ -100,9 +103,9 @@ export class Jobs {
   }
 
   #taken(jobs: readonly CallJob[]): readonly TakenCall[] {
-    return jobs.flatMap(({ id, name, retryCount, data, groupId, epoch, ticket, body }) => {
+    return jobs.flatMap(({ id, name, retryCount, data, groupId, tenant, epoch, ticket, body }) => {
       const job = { queue: name, id, retryCount }
-      if (epoch !== null) return [{ id: data.id, epoch, ticket, body, tenant: groupId ?? '', job }]
+      if (epoch !== null) return [{ id: data.id, epoch, ticket, body, tenant, group: groupId ?? '', job }]
       // The call is over, or its deadline has passed.
       void this.done(job)
       return []

@@ -22,6 +22,7 @@ export interface Lessee {
 /** A call that this worker has the lease of. */
 export class Leased implements LeasedCall {
   readonly id: string
+  readonly tenant: string
   readonly epoch: number
   readonly ticket: string
   readonly body: Uint8Array
@@ -39,8 +40,9 @@ export class Leased implements LeasedCall {
   last = 0
 
   constructor(taken: TakenCall, lessee: Lessee) {
-    const { id, epoch, ticket, body } = taken
+    const { id, tenant, epoch, ticket, body } = taken
     this.id = id
+    this.tenant = tenant
     this.epoch = epoch
     this.ticket = ticket
     this.body = body

@@ -14,6 +14,7 @@ import { PostgresWorkerSeat } from './worker-seat.ts'
 
 /** Calls on workers. A host that uses none has no connection for them. */
 export class PostgresPlacements implements Placements {
+  readonly tenant: string
   readonly #database: Database
   /** Where this host hears of its calls, as caller and as worker. */
   readonly #channel = `bulkhead_${randomUUID().replaceAll('-', '')}`
@@ -26,6 +27,7 @@ export class PostgresPlacements implements Placements {
 
   constructor(database: Database) {
     this.#database = database
+    this.tenant = database.tenant
     this.#packages = new Packages(database)
   }
 

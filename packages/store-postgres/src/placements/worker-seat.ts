@@ -220,7 +220,7 @@ export class PostgresWorkerSeat implements WorkerSeat {
   /** One call of each tenant, and then of each again. */
   async #takeInTurn(queue: string): Promise<boolean> {
     const taken = await this.#sources.jobs.take(queue, 1, this.#taker(), [...this.#served])
-    for (const { tenant } of taken) this.#served.add(tenant)
+    for (const { group } of taken) this.#served.add(group)
     this.#start(taken)
     const isRound = taken.length === 0 && this.#served.size > 0
     if (isRound) this.#served.clear()

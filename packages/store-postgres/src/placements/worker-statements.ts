@@ -52,14 +52,14 @@ export const lease = (name: string, fetch: string, given: number): Statement => 
     UPDATE @.placed AS placed SET worker = $${given + 1}, term = $${given + 2} FROM fetched
     WHERE placed.id = fetched.data->>'id' AND placed.epoch = (fetched.data->>'epoch')::int
       AND placed.worker IS NULL AND placed.ended IS NULL AND placed.deadline > clock_timestamp()
-    RETURNING fetched.id AS job, placed.epoch, placed.ticket, placed.body
+    RETURNING fetched.id AS job, placed.tenant, placed.epoch, placed.ticket, placed.body
   )
-  SELECT fetched.*, leased.epoch, leased.ticket, leased.body FROM fetched LEFT JOIN leased ON leased.job = fetched.id`)
+  SELECT fetched.*, leased.tenant, leased.epoch, leased.ticket, leased.body FROM fetched LEFT JOIN leased ON leased.job = fetched.id`)
 
 /** Calls that a worker has and does not know: the answer that told it was lost. */
 export const OWN = statement('worker_own', `
-  SELECT job.id, job.name, job.data, job.retry_count AS "retryCount", job.group_id AS "groupId", placed.epoch,
-    placed.ticket, placed.body
+  SELECT job.id, job.name, job.data, job.retry_count AS "retryCount", job.group_id AS "groupId", placed.tenant,
+    placed.epoch, placed.ticket, placed.body
   FROM @.placed AS placed JOIN @JOBS.job_common AS job ON job.name = placed.queue AND job.state = 'active'
     AND job.data->>'id' = placed.id AND (job.data->>'epoch')::int = placed.epoch
   WHERE placed.worker = $1 AND placed.term = $2 AND placed.ended IS NULL AND NOT placed.id = ANY($3::text[])`)

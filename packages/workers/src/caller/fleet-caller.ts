@@ -13,7 +13,6 @@ export interface CallerOptions {
   readonly version: string
   /** The values of the variables here. Their paths do not leave this machine. */
   readonly variables: VariableValues
-  readonly tenant?: string
   /** The files of a package as bytes that `admit` of a worker reads. */
   readonly packFiles: (files: ReadonlyMap<string, Uint8Array>) => Promise<Uint8Array>
 }
@@ -30,7 +29,7 @@ export class FleetCaller {
   }
 
   isTrustedWorker(key: string): boolean {
-    const { tenant = '', workers } = this.options
+    const { placements: { tenant }, workers } = this.options
     return workers().some((worker) => worker.key === key && (worker.tenant === undefined || worker.tenant === tenant))
   }
 

@@ -111,7 +111,7 @@ export class RemoteCall {
 
   #newAttempt(epoch: number): Attempt {
     const { caller, remote: { digests } } = this.#place
-    const { key, tenant = '', variables } = caller.options
+    const { key, placements: { tenant }, variables } = caller.options
     const { callId, tool, sessionId = '', idempotencyKey = null } = this.#invocation
     const ticket = signTicket({
       version: 1, caller: key.publicKey, id: this.#id, epoch, session: sessionId, call: callId, tenant,

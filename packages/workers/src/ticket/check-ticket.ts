@@ -5,6 +5,8 @@ import { digestOf, readTicket, refused, type Ticket } from './ticket.ts'
 export interface TicketCheck {
   /** The call that the store leased. */
   readonly id: string
+  /** By the login of its caller at the store. */
+  readonly tenant: string
   readonly epoch: number
   readonly body: Uint8Array
   readonly fleet: Pick<Fleet, 'callers'>
@@ -25,12 +27,13 @@ export function checkTicket(signed: string, check: TicketCheck): Ticket {
   return ticket
 }
 
-function whyRefused(ticket: Ticket, { id, epoch, body, fleet, worker, now, used }: TicketCheck): string | undefined {
+function whyRefused(ticket: Ticket, { id, tenant, epoch, body, fleet, worker, now, used }: TicketCheck): string | undefined {
   const caller = fleet.callers.filter(({ key }) => key === ticket.caller)
   if (caller.length === 0) return 'this machine does not trust the key of its caller. `bulkhead worker trust caller` adds it'
-  if (!caller.some(({ tenant }) => tenant === undefined || tenant === ticket.tenant)) {
+  if (!caller.some((one) => one.tenant === undefined || one.tenant === ticket.tenant)) {
     return `its caller may not call for the tenant "${ticket.tenant}" here`
   }
+  if (ticket.tenant !== tenant) return 'its ticket is for another tenant than the one that placed it'
   if (ticket.id !== id || ticket.epoch !== epoch) return 'its ticket is for another call'
   if (ticket.body !== digestOf(body)) return 'its arguments are not those of the ticket'
   if (ticket.major !== worker.major) {

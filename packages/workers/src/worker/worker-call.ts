@@ -50,7 +50,7 @@ async function runTicket(leased: LeasedCall, link: CallerLink, parts: WorkerPart
   const { options, major, used, compartments } = parts
   const worker = { labels: options.labels, workspaces: [...options.workspaces.keys()], major }
   const ticket = checkTicket(leased.ticket, {
-    id: leased.id, epoch: leased.epoch, body: leased.body, fleet: options.fleet(), worker, now: Date.now(), used,
+    id: leased.id, tenant: leased.tenant, epoch: leased.epoch, body: leased.body, fleet: options.fleet(), worker, now: Date.now(), used,
   })
   const body = readBody(leased.body)
   const extension = await parts.extension(ticket.package)
