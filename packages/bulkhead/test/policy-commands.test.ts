@@ -15,9 +15,11 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const file = () => join(folder, 'home/.bulkhead/config.json')
+const PASSKEY = ' with a passkey'
 const rule = (text: string): Rule => {
-  const [permission = '', ...words] = text.split(' ')
-  return { permission, action: words.pop() as Rule['action'], pattern: words.join(' ') }
+  const passkey = text.endsWith(PASSKEY) && { passkey: true as const }
+  const [permission = '', ...words] = text.replace(PASSKEY, '').split(' ')
+  return { ...passkey, permission, action: words.pop() as Rule['action'], pattern: words.join(' ') }
 }
 /** One rule per line, from the third. */
 const write = (...rules: readonly string[]): void =>
@@ -34,6 +36,8 @@ describe('bulkhead policy lint', () => {
   it.each([
     ['a rule that is there already', ['read src deny', 'read src deny'], [['cannot win', 'problem', 4, 3]]],
     ['opposite rules about the same', ['write src deny', 'write src/** allow'], [['contradicts', 'problem', 4, 3]]],
+    ['a question beside one for a passkey', ['bash npm publish ask', 'bash npm publish ask with a passkey'],
+      [['cannot win', 'problem', 3, 4]]],
     ['rules that overlap', ['write src/** allow', 'write **/*.lock ask'], [['contradicts', 'note', 3, 4]]],
     ['every command', ['bash * allow'], [['too wide', 'problem', 3]]],
     ['a program that runs what it is given', ['bash env * allow'], [['too wide', 'problem', 3]]],
@@ -91,6 +95,23 @@ calls:
     expect(JSON.parse((await run(TESTS, '--json')).stdout)).toMatchObject({
       ok: false, tests: [{ ok: false, decision: 'ask', expect: 'allow' }, { ok: false, decision: 'deny' }],
     })
+  })
+
+  it('tells a passkey from a question, and says how to remove the rule', async () => {
+    const call = (expected: string) => `
+calls:
+  - call: write
+    arguments: { path: src/a.ts, content: x }
+    expect: ${expected}
+    rule: write src/a.ts ask with a passkey
+`
+    write('write src/a.ts ask')
+    expect(await run(call('ask'))).toMatchObject({ code: 1, stdout: expect.stringContaining('but another decides') })
+    write('write src/a.ts ask with a passkey')
+    expect(await run(call('ask'))).toMatchObject({ code: 0 })
+    const { stdout } = await run(call('allow'))
+    expect(stdout).toMatch('bulkhead policy remove write src/a.ts ask --passkey')
+    expect(stdout).not.toMatch('Approve the key')
   })
 
   it('passes the file of the guide, with the rule that it names', async () => {

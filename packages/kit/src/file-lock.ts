@@ -38,11 +38,11 @@ export async function withFileLock<Value>(
   file: string, work: () => Value | Promise<Value>, { waitMs = WAIT_MS, signal }: LockOptions = {},
 ): Promise<Value> {
   const until = performance.now() + waitMs
-  let release = tryLock(file)
+  let release = tryFileLock(file)
   while (release === undefined) {
     if (performance.now() >= until) throw new LockError(file)
     await delay(RETRY_MS, undefined, { signal })
-    release = tryLock(file)
+    release = tryFileLock(file)
   }
   try {
     return await work()
@@ -51,8 +51,8 @@ export async function withFileLock<Value>(
   }
 }
 
-/** undefined if it is taken. Throws LockError. */
-function tryLock(file: string): (() => void) | undefined {
+/** Takes the lock at once, for work without an await. Returns its release; undefined if it is taken. Throws LockError. */
+export function tryFileLock(file: string): (() => void) | undefined {
   try {
     create(file)
     return lock(file)

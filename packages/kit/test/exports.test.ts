@@ -8,7 +8,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'document-parts': ['documentDigest', 'findParts', 'partPath'],
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],
   'fair-queue': ['FairQueue'],
-  'file-lock': ['LockError', 'withFileLock'],
+  'file-lock': ['LockError', 'tryFileLock', 'withFileLock'],
   'folders': ['entriesIn', 'foldersBetween', 'isAbsent', 'makeFolder', 'namesIn', 'pathsAt', 'scanningOnce'],
   'form': ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'], 'gitignore': ['Gitignore'],
   'glob': [

@@ -107,9 +107,9 @@ interface Option extends PermissionOption {
   readonly offered?: OfferedAnswer
 }
 
-/** The answers as options, the one that covers the least first. */
-function optionsFor({ tool, approvalKey, answers }: ApprovalRequest): readonly Option[] {
-  const allowed = answers.map((offered): Option => offered.decision === 'once'
+/** The answers as options, the one that covers the least first. A client has no passkey: none allows the call then. */
+function optionsFor({ tool, approvalKey, answers, passkey }: ApprovalRequest): readonly Option[] {
+  const allowed = passkey ? [] : answers.map((offered): Option => offered.decision === 'once'
     ? { optionId: 'allow_once', kind: 'allow_once', name: 'Allow this call', offered }
     : { optionId: idOf(offered), kind: 'allow_always', name: `Always allow ${offered.words}`, offered })
   return [

@@ -24,8 +24,10 @@ export function questionForm({ request, source }: InteractionEnvelope): Question
     case 'Approve':
       return approvalForm(request.approval)
     case 'grantStageTool': {
+      const { approval } = request
       const stage = `The stage ${visibleText(request.stage)} does not list this tool.`
-      return yesOrNo(`${stage}\n${approvalMessage(request.approval)}`, 'Allow this call')
+      const message = `${stage}\n${approvalMessage(approval)}`
+      return approval.passkey ? refusal(message) : yesOrNo(message, 'Allow this call')
     }
     case 'Confirm':
       return yesOrNo(asks(request.prompt), 'Yes')
@@ -67,10 +69,11 @@ export function readReply(form: QuestionForm, reply: unknown): InteractionRespon
 
 const MAX_REASON_CHARS = 2_000
 
-/** The description explains the values, because not every client shows titles. */
+/** The description explains the values, because not every client shows titles. A client has no passkey to allow with. */
 function approvalForm(approval: ApprovalRequest): QuestionForm {
-  const answers = new Map(approval.answers.map((answer) => [valueOf(answer), answer]))
-  const keys = [...new Set(approval.answers.flatMap(({ narrower = [] }) => narrower))]
+  const offered = approval.passkey ? [] : approval.answers
+  const answers = new Map(offered.map((answer) => [valueOf(answer), answer]))
+  const keys = [...new Set(offered.flatMap(({ narrower = [] }) => narrower))]
   const described = [...answers].map(([value, { words }]) => `${value}: ${visibleText(words)}.`)
   return {
     message: approvalMessage(approval),
@@ -81,7 +84,7 @@ function approvalForm(approval: ApprovalRequest): QuestionForm {
           type: 'string', title: 'Run it?', enum: [...answers.keys(), 'later', 'reject'], default: 'reject',
           description: [...described, 'later: not now; this is no denial.', 'reject: no.'].join(' '),
         },
-        ...(isLasting(approval) && {
+        ...(isLasting(offered) && {
           limit: {
             type: 'string' as const, title: 'For how long', maxLength: MAX_LIMIT_CHARS,
             description: `For more than this call: when it ends, or how many calls it allows, such as ${LIMIT_EXAMPLES}.`,
@@ -90,10 +93,12 @@ function approvalForm(approval: ApprovalRequest): QuestionForm {
         ...(keys.length > 0 && {
           key: { type: 'string' as const, title: 'Narrower', enum: keys, description: 'For the workspace: only this key.' },
         }),
-        arguments: {
-          type: 'string', title: 'Other arguments', maxLength: MAX_ARGUMENT_CHARS,
-          description: 'JSON. With "once": the call runs with these arguments instead, if they are allowed.',
-        },
+        ...(offered.length > 0 && {
+          arguments: {
+            type: 'string' as const, title: 'Other arguments', maxLength: MAX_ARGUMENT_CHARS,
+            description: 'JSON. With "once": the call runs with these arguments instead, if they are allowed.',
+          },
+        }),
         reason: {
           type: 'string', title: 'Why', description: 'If you reject: the reason for the model.',
           maxLength: MAX_REASON_CHARS,
@@ -118,7 +123,7 @@ function approvalForm(approval: ApprovalRequest): QuestionForm {
 const MAX_LIMIT_CHARS = 40
 const MAX_ARGUMENT_CHARS = 100_000
 
-const isLasting = ({ answers }: ApprovalRequest): boolean => answers.some(({ decision }) => decision !== 'once')
+const isLasting = (answers: readonly OfferedAnswer[]): boolean => answers.some(({ decision }) => decision !== 'once')
 
 /** The rest of an answer that allows. undefined if a part cannot be read: it must not count without it. */
 function changesOf(given: { readonly [name in 'limit' | 'key' | 'edited']: Json | undefined }): JsonObject | undefined {
@@ -147,6 +152,10 @@ const yesOrNo = (message: string, title: string): QuestionForm => ({
   requestedSchema: schemaOf({ type: 'boolean', title, default: false }),
   read: ({ answer }) => typeof answer === 'boolean' ? answer : undefined,
 })
+
+/** Only a refusal is an answer. */
+const refusal = (message: string): QuestionForm =>
+  ({ ...yesOrNo(message, 'Refuse it'), read: ({ answer }) => answer === true ? false : undefined })
 
 /** `false` is not an answer. */
 const signIn = (message: string): QuestionForm => ({
@@ -220,7 +229,7 @@ export function approvalMessage(approval: ApprovalRequest): string {
     ...labelled('key', [approvalKey]),
     ...(keyByTool ? [KEY_BY_TOOL] : []),
     ...(leavesOut.length > 0 ? [`covers any value of: ${visibleText(leavesOut.join(', '))}`] : []),
-    ...labelled('can be allowed', answers.map(({ words }) => words)),
+    ...(approval.passkey ? [BY_PASSKEY] : labelled('can be allowed', answers.map(({ words }) => words))),
     ...(diff === undefined ? [] : ['diff:', quoted(diff)]),
     'arguments:',
     quoted(argumentsText),
@@ -231,6 +240,8 @@ export function approvalMessage(approval: ApprovalRequest): string {
 export const questionText = ({ answers, ...approval }: ApprovalRequest): string =>
   approvalMessage({ ...approval, answers: answers.filter(({ decision }) => decision === 'once') })
 
+const BY_PASSKEY =
+  'A rule demands a passkey to allow it: the page of "bulkhead inspect --decide" asks for one. Here it can be refused.'
 const KEY_BY_TOOL =
   'The tool chose this key, and may use the same key for every call. The approval lasts for this session at most.'
 

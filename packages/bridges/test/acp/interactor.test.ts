@@ -26,3 +26,25 @@ it('keeps 1000 keys that are always rejected, and asks about further ones each t
   for (const key of ['0', '999', '1000']) expect(await ask(key)).toMatchObject({ value: { decision: 'reject' } })
   expect(asked).toEqual(['1000'])
 })
+
+it('offers no answer that allows where a rule demands a passkey', async () => {
+  let offered: readonly { readonly optionId: string }[] = []
+  const client = {
+    request: async (_method: string, { options }: { readonly options: typeof offered }) => {
+      offered = options
+      return { outcome: { outcome: 'selected', optionId: 'allow_once' } }
+    },
+  }
+  const interactor = acpInteractor({
+    client: client as never, sessionId: 's', capabilities: {}, clientName: 'x', updates: { shown: () => undefined },
+  })
+  const approval: Partial<ApprovalRequest> = {
+    callId: 'c1', tool: 'go', label: 'Go', origin: 'global extension ship 1.0.0', approvalKey: 'k', reasons: [],
+    mode: 'external', kind: 'other', touches: [], mayTouch: [], argumentsText: '{}',
+    answers: [{ decision: 'once', covers: 'call', words: 'this call' }], passkey: { nonce: 'n', credentials: [] },
+  }
+  const request = { kind: 'Approve', approval: approval as ApprovalRequest } as const
+  expect(await interactor.interact({ request } as InteractionEnvelope, new AbortController().signal))
+    .toMatchObject({ status: 'rejected' })
+  expect(offered.map(({ optionId }) => optionId)).toEqual(['reject_once', 'later', 'reject_always'])
+})

@@ -43,6 +43,19 @@ describe('an approval', () => {
     expect(forged).not.toMatch(/\u202e/)
   })
 
+  it('can only be refused where a rule demands a passkey, which a client does not have', () => {
+    const guarded = { ...approval, passkey: { nonce: 'n', credentials: [] } }
+    const asked = { kind: 'Approve', approval: guarded } as const
+    const { message, requestedSchema } = formOf(asked)!
+    expect(message).toMatch('A rule demands a passkey')
+    expect(requestedSchema.properties).toMatchObject({ decision: { enum: ['later', 'reject'] } })
+    expect(Object.keys(requestedSchema.properties)).toEqual(['decision', 'reason'])
+    expect(answered(asked, { decision: 'once' })).toMatchObject({ status: 'rejected' })
+    const granted = { kind: 'grantStageTool', stage: 'draft', approval: guarded } as unknown as InteractionRequest
+    expect([answered(granted, { answer: true }), answered(granted, { answer: false })])
+      .toEqual([accepted(false), expect.objectContaining({ status: 'rejected' })])
+  })
+
   it('shows the calling tools, who chose the key, and that undo does not cover it', () => {
     const more = {
       calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true, leavesOut: ['to'],

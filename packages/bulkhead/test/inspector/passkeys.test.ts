@@ -128,6 +128,23 @@ it('neither a program, nor an earlier approval, nor the mode replaces it', async
   expect(await session.explain(order('c4'))).toMatchObject({ decision: 'ask', question: { passkey: {} } })
 })
 
+it('an approval of a folder does not cover what a rule there demands a passkey for', async () => {
+  const rules = [{ permission: 'write', pattern: 'src/b.txt', action: 'ask', passkey: true }] as const
+  await using own = await guarded({ host: { config: { rules: [...rules] } } })
+  const person = createProgrammaticInteractor()
+  const session = await own.world.host.openSession({ interactor: person })
+  const write = (path: string) => session.call({ id: path, name: 'write', arguments: { path, content: '' } })
+  const outcome = write('src/a.txt')
+  await expect.poll(() => person.pending.length).toBe(1)
+  const value = { decision: 'session', covers: 'folder' }
+  person.answer(person.pending[0]!.correlationId, { status: 'accepted', value })
+  expect([(await outcome).type, (await write('src/c.txt')).type]).toEqual(['output', 'output'])
+  const guardedCall = write('src/b.txt')
+  await expect.poll(() => person.pending).toMatchObject([{ request: { approval: { passkey: {} } } }])
+  person.answer(person.pending[0]!.correlationId, { status: 'rejected' })
+  expect(await guardedCall).toMatchObject({ error: { code: 'ApprovalDenied' } })
+})
+
 it('another process answers through the store, and a forged row does not', async () => {
   await using own = await guarded({ stored: true })
   const { world, passkey } = own
@@ -184,6 +201,14 @@ it('a paused call goes on with a passkey once, and not with an answer that was w
     // The same answer once more, as if the call still waited.
     await store.update('paused', key, () => kept)
     expect(await session.resume(first)).toMatchObject({ error: { code: 'ClarificationNeeded' } })
+    // A writer of the store answers, and takes the demand out of the question.
+    const second = await pausedCall('c2')
+    const { key: other, value } = (await store.list('paused')).find((one) => one.key.endsWith(second))!
+    const { question } = value as unknown as { question: { approval: { passkey?: unknown } } }
+    delete question.approval.passkey
+    const asked = [{ question, answer: { decision: 'once' } }]
+    await store.update('paused', other, () => ({ ...value as object, question, asked, status: 'answered' }) as never)
+    expect(await session.resume(second)).toMatchObject({ error: { code: 'ApprovalDenied' } })
   } finally {
     await store.close()
   }

@@ -10,6 +10,7 @@ import { CONTRACT } from './packages/contract.ts'
 import { HOST } from './packages/host.ts'
 import { KIT } from './packages/kit.ts'
 import { LOADER } from './packages/loader.ts'
+import { PASSKEYS } from './packages/passkeys.ts'
 import { SANDBOX } from './packages/sandbox.ts'
 import { STORE } from './packages/store.ts'
 import { TOOLS_BUNDLED_FILES } from './packages/tools-bundled-files.ts'
@@ -19,6 +20,6 @@ import { TOOLS_BUNDLED } from './packages/tools-bundled.ts'
 /** One mutant for each named limit and for each promise of the documentation. */
 export const MUTANTS: readonly Mutant[] = [
   ...MCP_CONNECTING, ...MCP_SERVING, ...OPENAPI, ...BRIDGES, ...BROKER, ...BULKHEAD, ...CONFORMANCE, ...CONTRACT,
-  ...HOST, ...KIT, ...LOADER, ...SANDBOX, ...STORE, ...TOOLS_BUNDLED_FILES, ...TOOLS_BUNDLED_PROMISES,
-  ...TOOLS_BUNDLED,
+  ...HOST, ...KIT, ...LOADER, ...PASSKEYS, ...SANDBOX, ...STORE, ...TOOLS_BUNDLED_FILES,
+  ...TOOLS_BUNDLED_PROMISES, ...TOOLS_BUNDLED,
 ]

@@ -131,7 +131,7 @@ const withKey = (variable: CommandVariable, { keys = [] }: CommandWall): Command
 
 async function explainDecision(decided: DecidedCall, host: HostContext): Promise<Explanation> {
   const now = host.clock.now()
-  const { call, changes, decision: { verdicts, verdict, analysis, approvals: found = [] } } = decided
+  const { call, changes, decision: { verdicts, verdict, asks, answerable, analysis, approvals: found = [] } } = decided
   const { approvalKey, keyByTool, command, wall = OPEN } = analysis
   const final = verdict.action === 'ask' && call.session.interactions.isHeadless ? headless() : verdict
   const { action: decision, code } = final
@@ -159,7 +159,7 @@ async function explainDecision(decided: DecidedCall, host: HostContext): Promise
   const hints = decision === 'allow' ? [] : deciding.flatMap(({ stage, code: own, source, cure }) =>
     remedies(stage, own, {
       source, cure, tool: call.tool.name, approvalKey,
-      forProject: !keyByTool && call.session.approvals.forProject,
+      forProject: !keyByTool && call.session.approvals.forProject, asksAnyway: asks.length > 0 && !answerable,
     }))
   return conclude(call, {
     decision, ...(decision === 'deny' ? { code } : {}), ...(question && { question }), approvalKey, approvals,

@@ -13,13 +13,15 @@ interface RemedyContext {
   readonly approvalKey: string
   /** Whether it can be approved for the project. */
   readonly forProject?: boolean | undefined
+  /** Something else asks, which neither an approval nor the mode answers. */
+  readonly asksAnyway?: boolean | undefined
 }
 
 const NOTHING: RemedyContext = { source: '', tool: '', approvalKey: '' }
 
 /** How to change the verdict of a stage, one instruction each. */
 export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
-  const { source, cure, tool, forProject, approvalKey } = context
+  const { source, cure, tool, forProject, asksAnyway, approvalKey } = context
   switch (stage) {
     case 'receive':
       return ['Give the call an id and the name of a tool.']
@@ -46,7 +48,7 @@ export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyC
       return [cure ?? `Change the arguments so that the ${source} accepts them.`]
     case 'tool-mode':
     case 'security-mode':
-      return [
+      return asksAnyway ? [] : [
         `Approve the key "${approvalKey}" for the session${forProject ? ' or the project' : ''}.`,
         `Put "${tool}:${approvalKey}" on the allowlist, and set the mode to allowlist.`,
       ]

@@ -115,6 +115,14 @@ describe('a tool that the stage does not list', () => {
     expect(world.sandbox.compartments.flatMap(({ calls }) => calls)).toEqual([])
   })
 
+  test('is denied when a rule demands a passkey, and the person has none', async () => {
+    const rules = [{ permission: 'echo', pattern: '*', action: 'ask', passkey: true }] as const
+    const interactor = grants({ status: 'accepted', value: true })
+    const { world, session } = await opened({ stateMachine: new Machine(), interactor, rules: [...rules] })
+    expect(verdictOf(await session.call(call))).toBe('ApprovalDenied')
+    expect(world.sandbox.compartments.flatMap(({ calls }) => calls)).toEqual([])
+  })
+
   test('is denied without a person, also in yolo and with an allow rule', async () => {
     const options: SessionOptions = {
       stateMachine: new Machine(), mode: 'yolo', rules: [{ permission: 'echo', pattern: '*', action: 'allow' }],

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import { BulkheadError, type Passkey, type PasskeyRing, type UsedPasskey } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { tryFileLock } from '@bulkhead/kit/file-lock'
 import { isJsonObject, parseJson, type Json } from '@bulkhead/kit/json'
 import { forms } from '@bulkhead/kit/options'
 import { readPrivateFile, writePrivateFile } from '@bulkhead/kit/private-file'
@@ -36,7 +37,14 @@ export function ownRing(home: string | undefined): PasskeyRing {
       .map(({ id, rpId, name, publicKey, origin }) =>
         // Another program may listen on a port of this machine later.
         ({ id, rpId, name, publicKey, origins: origin.startsWith('https:') ? [origin] : [] })),
-    use: (signature) => noted(signature, () => readUsed(used), (next) => writePrivateFile(used, `${JSON.stringify(next)}\n`)),
+    use(signature) {
+      const release = locked(used)
+      try {
+        return noted(signature, () => readUsed(used), (next) => writePrivateFile(used, `${JSON.stringify(next)}\n`))
+      } finally {
+        release()
+      }
+    },
     seal(nonce, origin) {
       const seal = macFor(nonce, origin)
       return seal === undefined ? undefined : { origin, seal }
@@ -63,8 +71,8 @@ function noted(
   { credential, counter, nonce, until }: UsedPasskey, read: () => Used, write: (next: Used) => void,
 ): string | undefined {
   const { counters, nonces } = read()
-  if (Object.hasOwn(nonces, nonce)) return 'it was used before'
   const last = Object.hasOwn(counters, credential) ? counters[credential]! : 0
+  if (Object.hasOwn(nonces, nonce)) return 'it was used before'
   if (last > 0 && counter <= last) return 'its counter went back: the passkey may have been copied'
   const now = Date.now()
   write({
@@ -72,6 +80,17 @@ function noted(
     nonces: { ...Object.fromEntries(Object.entries(nonces).filter(([, end]) => end > now)), [nonce]: until },
   })
   return undefined
+}
+
+/** Two hosts at the same time must both be noted. Throws StoreUnavailable: the person can answer again. */
+function locked(used: string): () => void {
+  try {
+    const release = tryFileLock(join(dirname(used), 'locks', 'passkeys-used'))
+    if (release) return release
+  } catch (error) {
+    throw new BulkheadError('StoreUnavailable', `${used} cannot be used: ${messageOf(error)}`)
+  }
+  throw new BulkheadError('StoreUnavailable', `Another process uses ${used} now. Answer again.`)
 }
 
 /** Throws StoreUnavailable: without it, a signature could count twice. */

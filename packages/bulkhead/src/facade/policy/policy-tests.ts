@@ -1,4 +1,4 @@
-import { BulkheadError, type RuleAction } from '@bulkhead/contract'
+import { actionWords, BulkheadError, type RuleAction } from '@bulkhead/contract'
 import { firstFault, policyTestSchema, type PolicyCase, type PolicyTest } from '@bulkhead/contract/validation'
 import type { Explanation, Host, Session } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
@@ -59,12 +59,19 @@ function resultOf(one: PolicyCase, explanation: Explanation): PolicyTestResult {
   const { decision, chain } = explanation
   const deciding = chain.filter(({ action }) => action === decision)
   const names = deciding.flatMap(({ rules = [] }) => rules)
-  const isByRule = one.rule === undefined || names.some((name) => name.startsWith(ruleStart(one.rule!)))
+  const { rule } = one
+  const isByRule = rule === undefined || (names.some((name) => name.startsWith(ruleStart(rule)))
+    && (!rule.endsWith(PASSKEY) || explanation.question?.passkey !== undefined))
   return {
     case: one, decision, explanation, ok: decision === one.expect && isByRule,
     reasons: [...new Set(deciding.map(({ reason }) => reason))],
   }
 }
 
+const PASSKEY = ` ${actionWords({ action: 'ask', passkey: true })}`
+
 /** As the name of a rule begins: its place follows. */
-const ruleStart = (rule: string): string => `the rule "${rule.replace(/ (?:allow|ask|deny)$/, '')}" of `
+function ruleStart(rule: string): string {
+  const action = [PASSKEY, ' allow', ' ask', ' deny'].find((end) => rule.endsWith(end)) ?? ''
+  return `the rule "${rule.slice(0, rule.length - action.length)}" of `
+}
