@@ -19,8 +19,8 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'coversName', 'coversPort', 'hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine', 'readHostPattern',
   ],
   'json': [
-    'JSON_LIMITS', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson', 'pointerKey',
-    'pointerStep', 'targetOf', 'valueAt',
+    'JSON_LIMITS', 'asJson', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson',
+    'pointerKey', 'pointerStep', 'targetOf', 'valueAt',
   ],
   'json-copy': ['copyJson', 'deepFreeze'],
   'json-edit': ['childLinesInJson', 'placeInJson', 'removeJson'],
@@ -28,6 +28,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'options': ['findOptionFault', 'forms'], 'pool': ['PoolError', 'WorkPool', 'loadImages'],
   'pool-thread': ['task'],
   'private-file': ['ExposedFileError', 'readPrivateFile', 'writePrivateFile'],
+  'process-tree': ['processTree', 'readPsTable', 'treeUse', 'useIn'],
   'processes': [
     'MARK_LIMIT', 'hasProcessEnded', 'hasProcessMark', 'isResourceShortage', 'isUnmarked', 'markOption',
     'mentionsResourceShortage', 'newProcessMark', 'processIdentity', 'succeeds', 'workingLaunchers',
@@ -51,6 +52,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'LEFT_OUT', 'MIN_SECRET_CHARS', 'closeNames', 'decoded', 'givesAdvice', 'headAndTail', 'isSecretName', 'meantNames',
     'visibleJson', 'visibleText', 'writtenForms',
   ],
+  'webauthn': ['checkPasskey', 'checkRegistration', 'mayUsePasskeysOf'],
 }
 
 describe('the exports', () => {
