@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BulkheadError, type Store } from '@bulkhead/contract'
@@ -85,6 +85,23 @@ it('of answers at once the first counts, and the others learn it', async () => {
   expect(ends).toEqual(Array.from({ length: 3 }, () => 'InteractionAlreadyAnswered'))
 })
 
+it('an answer that the host has not seen when its question ends still counts', async () => {
+  const host = await opened()
+  const isAnswered = Promise.withResolvers<void>()
+  const gone = { interact: () => isAnswered.promise.then(() => ({ status: 'timeout' as const })) }
+  const session = await host.openSession({ interactor: gone, pause: true })
+  const outcome = session.call({ id: 'w', name: 'write', arguments: { path: 'a.txt', content: 'x' } })
+  const store = await anotherStore()
+  const { id } = await question()
+  const answering = openQuestions(store).answer(id, { status: 'accepted', value: 'once' }, { by: 'a', way: 'test' })
+  const isStored = async () => 'answer' in (await store.read('question', id) as object)
+  while (!await isStored());
+  isAnswered.resolve()
+  expect(await outcome).toMatchObject({ type: 'output' })
+  expect(await answering).toBe('taken')
+  expect(await host.pausedCalls()).toEqual([])
+})
+
 it('a session without a person waits for an answer from elsewhere, also in the host that resumes it', async () => {
   const first = await opened()
   const before = await first.openSession({ headless: 'wait' })
@@ -168,6 +185,18 @@ it('a paused call is answered after its host has ended, and goes on in the next'
   const [paused] = await next.pausedCalls()
   expect(paused).toMatchObject({ status: 'answered' })
   expect(await session.resume(paused!.id)).toMatchObject({ type: 'output' })
+})
+
+it('the secret of a webhook is read from no file that others can read', async () => {
+  const file = join(folder, 'secret')
+  const serve = () => inside(['waiting', 'serve', '--webhook', 'https://a.example', '--secret-file', file], folder)
+  await anotherStore()
+  expect(await serve()).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no file') })
+  writeFileSync(file, 'x'.repeat(32), { mode: 0o644 })
+  expect(await serve()).toMatchObject({ code: 2, stderr: expect.stringMatching(/Other users can access .*chmod 600/) })
+  writeFileSync(file, 'short')
+  chmodSync(file, 0o600)
+  expect(await serve()).toMatchObject({ code: 2, stderr: expect.stringContaining('at least 32 characters') })
 })
 
 it('a question of a host that ended does not wait', async () => {

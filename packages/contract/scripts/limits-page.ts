@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../src/model/errors.ts'
-import { CALL_LIMITS, COMPARTMENT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, RECORD_LIMITS } from '../src/model/limits.ts'
+import { ANSWER_LIMITS, CALL_LIMITS, COMPARTMENT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, RECORD_LIMITS } from '../src/model/limits.ts'
 
 const INTRODUCTION = `# Limits
 
@@ -95,6 +95,15 @@ const MCP_HTTP: Readonly<Record<keyof typeof MCP_HTTP_LIMITS, readonly [meaning:
   eventBytesPerToken: ['The same, in bytes.', 'The oldest leave, of any session'],
 }
 
+const ANSWER: Readonly<Record<keyof typeof ANSWER_LIMITS, readonly [meaning: string, then: string]>> = {
+  webhookMs: ['Time for the webhook to connect and to answer a message, in milliseconds.', 'The attempt failed'],
+  webhookAttempts: ['Attempts to send a message: again after 1, 4 and 16 seconds, also if the status is not 2xx.', 'It is not sent again, and a warning is printed'],
+  bodyBytes: ['Body of an answer, in bytes.', '413'],
+  headersMs: ['Time until the headers of a request have arrived, in milliseconds.', '408, and the connection is closed'],
+  requestMs: ['Time until a whole request has arrived, in milliseconds.', '408, and the connection is closed'],
+  linkMinutes: ['How long a link works, in minutes (`--minutes`).', '410'],
+}
+
 const RECORD: Readonly<Record<keyof typeof RECORD_LIMITS, string>> = {
   files: 'Files and links in all folders together, and as many folders.',
   bytes: 'Content that has to be copied, in bytes. Files that the file system can clone, and files over 32 MiB, do not count.',
@@ -103,6 +112,11 @@ const RECORD: Readonly<Record<keyof typeof RECORD_LIMITS, string>> = {
 
 const lines = (rows: Readonly<Record<string, Row>>): string => Object.entries(rows)
   .map(([name, [most, meaning, error]]) => `| \`${name}\` | ${grouped(most)} | ${meaning} | ${error === undefined ? 'cut: `truncated`' : `\`${error}\``} |\n`).join('')
+
+const consequences = <Name extends string>(
+  rows: Readonly<Record<Name, readonly [meaning: string, then: string]>>, limits: Readonly<Record<Name, number>>,
+): string => Object.entries<readonly [string, string]>(rows)
+  .map(([name, [meaning, then]]) => `| \`${name}\` | ${grouped(limits[name as Name])} | ${meaning} | ${then} |\n`).join('')
 
 /** Independent of the locale of the machine. */
 const grouped = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ' ')
@@ -117,8 +131,9 @@ export function limitsPage(): string {
     + Object.entries(RECORD).map(([name, meaning]) =>
       `| \`${name}\` | ${grouped(RECORD_LIMITS[name as keyof typeof RECORD_LIMITS])} | ${meaning} |\n`).join('')
     + '\n## Package\n| Name | Value | Meaning | Error |\n|---|---|---|---|\n' + lines(PACKAGE)
+    + '\n## Answers from elsewhere\nOf `bulkhead waiting serve`; more in the [guide](../guides/approvals.md#answer-from-anywhere).\n\n'
+    + '| Name | Value | Meaning | Beyond it |\n|---|---|---|---|\n' + consequences(ANSWER, ANSWER_LIMITS)
     + '\n## MCP over HTTP\nOf `bulkhead mcp --http` and `serveToolsOverHttp`; more in the [guide](../guides/mcp.md#limits).\n\n'
     + '| Name | Value | Meaning | Beyond it |\n|---|---|---|---|\n'
-    + Object.entries(MCP_HTTP).map(([name, [meaning, then]]) =>
-      `| \`${name}\` | ${grouped(MCP_HTTP_LIMITS[name as keyof typeof MCP_HTTP_LIMITS])} | ${meaning} | ${then} |\n`).join('')
+    + consequences(MCP_HTTP, MCP_HTTP_LIMITS)
 }

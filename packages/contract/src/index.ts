@@ -21,7 +21,7 @@ export { carriesKeys, hostOfKey, isKeyWithin, keyGrant } from './model/keys.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState, type LifecyclePhase, type LifecycleSignal, type LifecycleState } from './model/lifecycle.ts'
 export { byteSize, declaresSetting, unknownSettings, withCommonConfig } from './model/common-config.ts'
 export {
-  CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, POOL_LIMITS,
+  ANSWER_LIMITS, CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, POOL_LIMITS,
   RECORD_LIMITS, type CompartmentLimits,
 } from './model/limits.ts'
 export { usesHome, withHome, withHomeVariable } from './policy/home-paths.ts'

@@ -8,7 +8,8 @@ import * as validation from '../src/validation/index.ts'
 describe('the exports', () => {
   it('are pinned for @bulkhead/contract', () => {
     expect(Object.keys(contract).toSorted()).toEqual([
-      'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'APPROVAL_COVERS', 'BROKER_METHODS', 'BUNDLED_TOOLS',
+      'AGENT_TOOL', 'ANSWER_LIMITS', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'APPROVAL_COVERS', 'BROKER_METHODS',
+      'BUNDLED_TOOLS',
       'BulkheadError', 'CALL_LIMITS', 'CODE_ITEMS', 'COMMAND_SEVERITIES', 'COMPARTMENT_LIMITS', 'CONFIG_FILE',
       'CONTRACT_VERSION', 'CREDENTIALS', 'DEFAULT_LIMITS', 'ERRORS', 'EVENT_TYPES', 'EXTENSION_ID_PATTERN',
       'HEADER_NAME_PATTERN', 'IGNORE_FILE', 'LAYERS', 'LIFECYCLE', 'LIFECYCLE_PHASES', 'LIFECYCLE_STATES',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import {
-  CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS,
+  ANSWER_LIMITS, CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS,
 } from '../src/model/limits.ts'
 
 it('limits have these values', () => {
@@ -24,6 +24,9 @@ it('limits have these values', () => {
     fileBytes: 16_777_216, packageBytes: 67_108_864, schemaChars: 65_536, schemaDepth: 24, subschemas: 1_000,
     subschemasPerExtension: 4_000, inPlaceSubschemas: 2_000,
     patternChars: 1_024,
+  })
+  expect(ANSWER_LIMITS).toEqual({
+    webhookMs: 10_000, webhookAttempts: 4, bodyBytes: 262_144, headersMs: 10_000, requestMs: 30_000, linkMinutes: 1_440,
   })
   expect(MCP_HTTP_LIMITS).toEqual({
     connections: 512, connectionsWithoutToken: 384, connectionsPerAddress: 64, connectionsPerToken: 128,

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
+import { ANSWER_LIMITS } from '@bulkhead/contract'
 
 /** Pages. undefined: nothing is at that address. */
 export interface Pages {
@@ -13,8 +14,8 @@ export async function serveAnswers(links: () => Pages, port: number): Promise<{ 
   const server = createServer((request, response) => {
     void answer(links(), request, response).catch(() => response.destroy())
   })
-  server.headersTimeout = 10_000
-  server.requestTimeout = 30_000
+  server.headersTimeout = ANSWER_LIMITS.headersMs
+  server.requestTimeout = ANSWER_LIMITS.requestMs
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   return { port: (server.address() as AddressInfo).port, close: () => closed(server) }

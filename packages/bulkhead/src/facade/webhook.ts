@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { postOnce } from '@bulkhead/broker'
+import { ANSWER_LIMITS } from '@bulkhead/contract'
 import type { AnswerLinks, LinkedQuestion, LinkedQuestions } from '@bulkhead/inspector/links'
 import { signMessage } from '@bulkhead/kit/signed-message'
 
@@ -20,9 +21,8 @@ export interface WebhookOptions {
 }
 
 const EVERY_MS = 1_000
-const TIMEOUT_MS = 10_000
-/** Between attempts. After the last one the question is answered elsewhere. */
-const PAUSES_MS = [1_000, 4_000, 16_000]
+/** After an attempt. After the last one the question is answered elsewhere. */
+const PAUSES_MS = Array.from({ length: ANSWER_LIMITS.webhookAttempts - 1 }, (_, index) => 1_000 * 4 ** index)
 
 /** Sends each question once, and once more that it is over, until the signal is aborted. Never rejects. */
 export async function runWebhook(options: WebhookOptions, signal: AbortSignal): Promise<void> {
@@ -63,7 +63,7 @@ async function deliver(message: object, options: WebhookOptions, signal: AbortSi
   for (const pauseMs of [...PAUSES_MS, undefined]) {
     try {
       const headers = { 'content-type': 'application/json', ...signMessage(secret, QUESTION_PURPOSE, body, Date.now()) }
-      const status = await postOnce({ url, headers, body, addresses, timeoutMs: TIMEOUT_MS, signal })
+      const status = await postOnce({ url, headers, body, addresses, timeoutMs: ANSWER_LIMITS.webhookMs, signal })
       if (status >= 200 && status < 300) return
       throw new Error(`The webhook answered with ${status}.`)
     } catch (thrown) {

@@ -28,6 +28,8 @@ export interface CallStory extends CallRow {
   /** About the length of the result as JSON. */
   readonly resultChars?: number
   readonly errorClass?: string
+  /** It is the recorded outcome of an earlier call with its idempotency key, and nothing ran. */
+  readonly replayed?: true
   /** Calls that its tool made. */
   readonly children: readonly CallRow[]
   /** Its records, with the link of the chain that covers each. */
@@ -131,6 +133,7 @@ export function storyOf(records: readonly PlacedRecord[], session: string, call:
     keys: own.filter(({ record }) => typeOf(record).startsWith('Key')).map(({ record }) => keyOf(record)),
     ...optional('began', Array.isArray(began) ? began.filter((one) => typeof one === 'string') : undefined),
     ...optional('resultChars', numberIn(end, 'resultChars')), ...optional('errorClass', textIn(end, 'errorClass')),
+    ...(end['replayed'] === true && { replayed: true }),
     children: childrenIn(records, session, call),
     records: own.map(({ record, host, position, link }) => ({
       host, position, at: timeOf(record), type: typeOf(record), link, ...optional('lostBefore', numberIn(record, 'lostBefore')),

@@ -93,13 +93,14 @@ function questionText({ kind, source, status = 'no answer yet', by, askedMs }: C
 const beganText = ({ began, attempts = 0 }: CallStory): string | undefined =>
   began ? listed(began).join('; ') : attempts > 0 ? 'nothing that has an effect' : undefined
 
-function endText({ state, errorClass, errorCode, message, resultChars, records }: CallStory): string {
+function endText({ state, errorClass, errorCode, message, resultChars, replayed, records }: CallStory): string {
   if (state === 'open') return 'no end is recorded: it runs, or its host ended and no other has settled it yet'
   const size = resultChars === undefined ? '' : `, about ${resultChars} characters`
+  const earlier = replayed ? ' as recorded for its idempotency key' : ''
   const kind = errorClass === undefined ? '' : ` (${errorClass})`
   const why = errorCode === undefined ? '' : ` with ${errorCode}${kind}: ${message ?? ''}`
   const lost = records.reduce((sum, { lostBefore = 0 }) => sum + lostBefore, 0)
-  return `${state}${size}${why}${lost === 0 ? '' : `. ${lost} records before it were lost`}`
+  return `${state}${earlier}${size}${why}${lost === 0 ? '' : `. ${lost} records before it were lost`}`
 }
 
 function timeText({ durationMs, attempts, askedMs }: CallStory): string | undefined {

@@ -158,7 +158,7 @@ type EndEvent = EventOf<'ToolInvocationSucceeded' | 'ToolInvocationFailed' | 'To
 
 /**
  * The events of phi for one of ours; empty if phi has none. A call starts and ends once, also if it is retried. A call
- * that never began, because it was denied or vetoed, has no start and no end: only its result.
+ * that never began, because it was denied, vetoed or replayed, has no start and no end: only its result.
  */
 export function toPhiEvents(event: BulkheadEvent, context: EventContext = {}): readonly PhiEvent[] {
   switch (event.type) {
@@ -168,7 +168,7 @@ export function toPhiEvents(event: BulkheadEvent, context: EventContext = {}): r
       return [{ type: 'ToolExecutionUpdate', ...phiCall(event), partial_result: partialOf(event.partial) }]
     case 'ToolInvocationProgress': return [{ type: 'ProgressMessage', ...phiCall(event), text: event.text }]
     case 'ToolInvocationSucceeded':
-    case 'ToolInvocationFailed': return [end(event, context), ...messages(event, context)]
+    case 'ToolInvocationFailed': return [...(event.replayed ? [] : [end(event, context)]), ...messages(event, context)]
     case 'ToolInvocationCancelled':
       return [...(hasBegun(event) ? [end(event, context)] : []), ...messages(event, context)]
     default: return []

@@ -122,6 +122,16 @@ export const MANIFEST_LIMITS = {
   packageBytes: 64 * 1024 * 1024,
 } as const
 
+/** Limits of answers by links and by a webhook. */
+export const ANSWER_LIMITS = {
+  webhookMs: 10_000,
+  webhookAttempts: 4,
+  bodyBytes: 256 * 1024,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  linkMinutes: 24 * 60,
+} as const
+
 /** Limits of a server that offers tools over HTTP to MCP clients. */
 export const MCP_HTTP_LIMITS = {
   connections: 512,

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, CALL_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata, type OutputOutcome,
+  BulkheadError, CALL_LIMITS, type EventOf, type Outcome, type OutcomeBody, type OutcomeMetadata, type OutputOutcome,
 } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { isJsonObject } from '@bulkhead/kit/json'
@@ -143,16 +143,18 @@ export function settle(
   const metadata = long ? { ...known, truncated: true, ...saved } : replayed ? { ...known, replayed } : known
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
   if (call instanceof ResolvedCall) host.metrics.count(call.tool, outcome, askedMs)
-  announce(call, outcome, attempts.effects.words, host)
+  announce(call, outcome, { ...(replayed && { replayed }), ...(attempts.effects.words && { began: attempts.effects.words }) }, host)
   const isObserved = attempts.count > 0 && call.session.hooks.all.length > 0
   if (isObserved && 'decision' in reached) runAfterHooks(reached, outcome, host)
   return outcome
 }
 
 /** Cancelled: it never ran, or was stopped. Failed: it ran. */
-function announce(call: Call, outcome: Outcome, began: readonly string[] | undefined, { events }: HostContext): void {
+function announce(
+  call: Call, outcome: Outcome, known: Pick<EventOf<'ToolInvocationSucceeded'>, 'began' | 'replayed'>, { events }: HostContext,
+): void {
   const { duration_ms: durationMs, attempt } = outcome.metadata
-  const end = { ...eventFields(call), durationMs, attempt, ...(began && { began }) }
+  const end = { ...eventFields(call), durationMs, attempt, ...known }
   if (outcome.type === 'output') {
     if (events.hears('ToolInvocationSucceeded')) {
       events.emit({ type: 'ToolInvocationSucceeded', ...end, resultChars: jsonChars(outcome.data) })

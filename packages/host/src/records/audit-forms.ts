@@ -127,11 +127,11 @@ export class CallForms {
 
   /** In the order of `OF_ENDS`. */
   #endOf(event: EndEvent): string {
-    const { attempt, began } = event
+    const { attempt, began, replayed } = event
     const chars = event.type === 'ToolInvocationSucceeded' ? event.resultChars : undefined
     const words = began?.map((what) => textOf(what, this.#redaction))
     return `${attempt === undefined ? '' : `,${attempt}`}${words === undefined ? '' : `,${JSON.stringify(words)}`}`
-      + `${chars === undefined ? '' : `,${chars}`}`
+      + `${chars === undefined ? '' : `,${chars}`}${replayed ? ',true' : ''}`
   }
 
   #learn({ type, sessionId, principal, tool, origin }: CallEvent, words: Words | undefined, present: number): AuditForm {
@@ -181,14 +181,14 @@ const OWN: Readonly<Record<CallEvent['type'], readonly string[]>> = {
 
 /** Members that only some events have. They follow the others in a row. */
 const OF_DECISIONS = ['parentCallId'] as const
-const OF_ENDS = ['attempt', 'began', 'resultChars'] as const
+const OF_ENDS = ['attempt', 'began', 'resultChars', 'replayed'] as const
 type EndEvent = Exclude<CallEvent, { readonly type: 'ToolInvocationDecided' }>
 
 /** One bit for each of those members. */
 function presentIn(event: CallEvent): number {
   if (event.type === 'ToolInvocationDecided') return event.parentCallId === undefined ? 0 : 1
   return (event.attempt === undefined ? 0 : 1) | (event.began === undefined ? 0 : 2)
-    | (event.type === 'ToolInvocationSucceeded' && event.resultChars !== undefined ? 4 : 0)
+    | (event.type === 'ToolInvocationSucceeded' && event.resultChars !== undefined ? 4 : 0) | (event.replayed ? 8 : 0)
 }
 
 const membersIn = (names: readonly string[], present: number): readonly string[] =>

@@ -1,4 +1,4 @@
-import type { ErrorCode, Outcome, OutcomeOrigin } from '@bulkhead/contract'
+import type { ErrorCode, ErrorOutcome, Outcome, OutcomeOrigin } from '@bulkhead/contract'
 
 /** Upper bounds in ms, each about twice the one before. One more bucket holds longer durations. */
 export const BUCKET_BOUNDS: readonly number[] =
@@ -67,9 +67,11 @@ export interface ToolMetrics {
   readonly durationMs: HistogramSnapshot
 }
 
-/** Whether a failed call never ran or was stopped, and so counts as cancelled. */
-export const wasCancelled = ({ error, metadata }: Extract<Outcome, { readonly type: 'error' }>): boolean =>
-  metadata.attempt === 0 || error.class === 'Cancellation'
+/** Whether a failed call never ran or was stopped, and so counts as cancelled. A recorded outcome counts as it did before. */
+export const wasCancelled = ({ error: { class: errorClass, code }, metadata }: ErrorOutcome): boolean => {
+  const ran = metadata.attempt > 0 || (metadata.replayed === true && code !== 'ClarificationNeeded')
+  return !ran || errorClass === 'Cancellation'
+}
 
 /** A tool whose calls are counted. */
 interface CountedTool {

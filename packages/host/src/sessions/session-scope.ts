@@ -105,7 +105,7 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
 function askedIn({ interactor = [], headless }: SessionOptions, { desk }: HostContext): readonly Interactor[] {
   const asked = [interactor].flat()
   if (headless !== 'wait') return asked
-  if (desk.isShared) return [...asked, waitsForOthers]
+  if (desk.lookElsewhere) return [...asked, waitsForOthers]
   throw new BulkheadError('ConfigInvalid', '`headless: "wait"` needs a store that other processes can open. Pass `store` to '
     + '`createHost`, or use `inspector.interactor`.', { data: { path: '/headless' } })
 }

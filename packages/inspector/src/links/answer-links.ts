@@ -1,4 +1,4 @@
-import { BulkheadError, readAssertion, type InteractionResponse } from '@bulkhead/contract'
+import { ANSWER_LIMITS, BulkheadError, readAssertion, type InteractionResponse } from '@bulkhead/contract'
 import { isThisMachine } from '@bulkhead/kit/hosts'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 import { requireSecret, SignedMessages } from '@bulkhead/kit/signed-message'
@@ -31,14 +31,12 @@ export interface AnswerLinks {
   fetch(request: Request): Promise<Response | undefined>
 }
 
-const DAY_MINUTES = 24 * 60
-const MOST_BODY_BYTES = 256 * 1024
 /** The purpose of an answer that a webhook signs. */
 export const ANSWER_PURPOSE = 'answer of a webhook'
 
 /** Throws an Error for a base that is not safe, and for a short secret. */
 export function createAnswerLinks(options: AnswerLinksOptions): AnswerLinks {
-  const { questions, minutes = DAY_MINUTES, webhookSecret, now = Date.now } = options
+  const { questions, minutes = ANSWER_LIMITS.linkMinutes, webhookSecret, now = Date.now } = options
   const secret = requireSecret(options.secret)
   const base = readBase(options.base)
   const messages = webhookSecret === undefined ? undefined : new SignedMessages(webhookSecret, ANSWER_PURPOSE)
@@ -152,7 +150,7 @@ async function bodyOf(request: Request): Promise<string> {
   let size = 0
   for await (const chunk of request.body ?? []) {
     size += chunk.byteLength
-    if (size > MOST_BODY_BYTES) throw new TooLong()
+    if (size > ANSWER_LIMITS.bodyBytes) throw new TooLong()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ANSWER_LIMITS } from '@bulkhead/contract'
 import { openQuestions } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { readPrivateFile, writePrivateFile } from '@bulkhead/kit/private-file'
+import { ExposedFileError, readPrivateFile, writePrivateFile } from '@bulkhead/kit/private-file'
 import { visibleText } from '@bulkhead/kit/text'
 import { homeFolder } from '../../facade/folders.ts'
 import { ownRing } from '../../facade/passkeys/passkey-ring.ts'
@@ -12,18 +12,17 @@ import { RECORDS_OPTIONS, withNewStore } from '../host-options.ts'
 import { printJson } from '../output.ts'
 
 const PORT = 8_766
-const MINUTES = 24 * 60
 const SECRET_VARIABLE = 'BULKHEAD_ANSWER_SECRET'
 const KEY_FILE = 'answers.key'
 
 const OPTIONS = {
   base: { type: 'string', value: 'URL', text: 'where people reach it: https, or http on this machine (default: http://localhost:PORT/)' },
   port: { type: 'string', value: 'N', whole: { least: 0, most: 65_535 }, text: `the port on loopback (default: ${PORT}; 0 is any free port)` },
-  minutes: { type: 'string', value: 'N', whole: { least: 1 }, text: `how long a link works (default: ${MINUTES})` },
+  minutes: { type: 'string', value: 'N', whole: { least: 1 }, text: `how long a link works (default: ${ANSWER_LIMITS.linkMinutes})` },
   webhook: { type: 'string', value: 'URL', text: 'send each question there, signed' },
   'secret-file': {
     type: 'string', value: 'FILE', completes: 'file',
-    text: `the secret of the webhook, both ways (default: the variable ${SECRET_VARIABLE})`,
+    text: `the secret of the webhook, both ways; only you may read it (default: the variable ${SECRET_VARIABLE})`,
   },
   'allow-address': {
     type: 'string', value: 'ADDRESS', multiple: true, text: 'an address of the webhook that is not public, such as 10.0.0.5:8443',
@@ -36,7 +35,7 @@ export const serve = defineSubcommand({
   usage: '',
   options: OPTIONS,
   run: ({ values }) => withNewStore(values, async (store) => {
-    const { webhook, port = PORT, minutes = MINUTES } = values
+    const { webhook, port = PORT, minutes = ANSWER_LIMITS.linkMinutes } = values
     const webhookSecret = webhook === undefined ? undefined : secretOf(values)
     const { createAnswerLinks } = await import('@bulkhead/inspector/links')
     const { serveAnswers } = await import('../../facade/serve-answers.ts')
@@ -78,9 +77,21 @@ function made<Value>(make: () => Value): Value {
 function secretOf({ 'secret-file': file }: ValuesOf<typeof OPTIONS>): string {
   const { [SECRET_VARIABLE]: variable } = process.env
   delete process.env[SECRET_VARIABLE]
-  const secret = file === undefined ? variable : readFileSync(file, 'utf8').trim()
+  const secret = file === undefined ? variable : readSecret(file).trim()
   if (secret !== undefined && secret.length >= 32) return secret
   throw new UsageError(`A webhook needs a secret of at least 32 characters: --secret-file FILE, or the variable ${SECRET_VARIABLE}.`)
+}
+
+/** Throws UsageError. */
+function readSecret(file: string): string {
+  try {
+    const text = readPrivateFile(file)
+    if (text !== undefined) return text
+  } catch (thrown) {
+    if (thrown instanceof ExposedFileError) throw new UsageError(`${thrown.message} Use: chmod 600 ${file}`)
+    throw new UsageError(`${file} cannot be read: ${messageOf(thrown)}`)
+  }
+  throw new UsageError(`There is no file ${file}.`)
 }
 
 /** Made once for each home, so that links survive a restart. */

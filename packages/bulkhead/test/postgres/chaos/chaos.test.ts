@@ -49,8 +49,9 @@ async function settlements(): Promise<ReadonlyMap<string, readonly unknown[]>> {
   for (const chain of await calm.chains!()) {
     expect(await verifyAudit(chain)).toMatchObject({ ok: true })
     for (const { record } of await chain.records()) {
-      const { type, callId, errorCode, durationMs } = isJsonObject(record) ? record : {} as JsonObject
-      const isSettled = (errorCode === 'OutcomeUnknown' || errorCode === 'CallInterrupted') && durationMs === 0
+      const { type, callId, errorCode, durationMs, replayed } = isJsonObject(record) ? record : {} as JsonObject
+      const isEnd = (errorCode === 'OutcomeUnknown' || errorCode === 'CallInterrupted') && durationMs === 0
+      const isSettled = isEnd && replayed !== true
       if (type === 'ToolInvocationFailed' && isSettled) found.push([String(callId), errorCode])
     }
   }

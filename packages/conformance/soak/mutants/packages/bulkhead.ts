@@ -212,4 +212,26 @@ export const BULKHEAD: readonly Mutant[] = [
     from: "if (request.placement !== 'inline' && mayChangeDisk(request)) await prepared()", to: '',
     test: 'packages/bulkhead/test/late-sandbox.test.ts',
   },
+  {
+    what: 'ANSWER_LIMITS.bodyBytes: body of an answer by a link', file: 'packages/inspector/src/links/answer-links.ts',
+    from: 'if (size > ANSWER_LIMITS.bodyBytes) throw new TooLong()', to: '',
+    test: 'packages/inspector/test/links.test.ts',
+  },
+  {
+    what: 'the secret of a webhook is in no file that others can read',
+    file: 'packages/bulkhead/src/cli/policy/waiting-serve.ts',
+    from: 'const text = readPrivateFile(file)', to: 'const text: string | undefined = \'x\'.repeat(32)',
+    test: 'packages/bulkhead/test/waiting-command.test.ts',
+  },
+  {
+    what: 'a session that waits for answers from elsewhere waits', file: 'packages/host/src/sessions/session-scope.ts',
+    from: 'return [...asked, waitsForOthers]', to: 'return asked',
+    test: 'packages/bulkhead/test/waiting-command.test.ts',
+  },
+  {
+    what: 'an answer that came before the end of a question counts',
+    file: 'packages/host/src/policy/interaction/interactors.ts',
+    from: 'lastLook ? void lastLook().then(timeOut) : timeOut()', to: 'timeOut()',
+    test: 'packages/bulkhead/test/waiting-command.test.ts',
+  },
 ]

@@ -5,7 +5,7 @@ import {
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { EventBus } from '../../records/events.ts'
-import { isPostponed, raceInteractors, readApproval } from './interactors.ts'
+import { isPostponed, raceInteractors, readApproval, type RaceTerms } from './interactors.ts'
 import { provenResponse, WITHOUT_PASSKEY, type PasskeyTerms, type ProvenResponse } from './passkeys.ts'
 import type { AskingCall, DeskQuestion, QuestionDesk } from './question-desk.ts'
 import { Mutex } from '../../model/waiting.ts'
@@ -231,9 +231,9 @@ export class Interactions {
 /** At the desk until it is disposed. */
 function atDesk(
   desk: QuestionDesk | undefined, question: DeskQuestion,
-): Disposable & { readonly elsewhere?: Promise<ProvenResponse> } {
+): Disposable & Pick<RaceTerms, 'elsewhere' | 'lastLook'> {
   const place = desk?.take(question)
-  return { ...(place && { elsewhere: place.answer }), [Symbol.dispose]: () => place?.leave() }
+  return { ...(place && { elsewhere: place.answer, lastLook: place.lastLook }), [Symbol.dispose]: () => place?.leave() }
 }
 
 const BY_PROGRAM = 'A program of the embedder decides it.'

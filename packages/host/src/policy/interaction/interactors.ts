@@ -199,6 +199,8 @@ export interface RaceTerms {
   readonly timeoutMs: number | undefined
   /** An answer from elsewhere. Contract: never rejects. */
   readonly elsewhere?: Promise<ProvenResponse>
+  /** Resolves when an answer that was given there before has arrived. Contract: never rejects. */
+  readonly lastLook?: () => Promise<void>
   /** Checks the passkey of an answer. Throws if it does not count. */
   readonly prove: (response: InteractionResponse) => ProvenResponse
 }
@@ -209,7 +211,7 @@ export interface RaceTerms {
  */
 export function raceInteractors(
   interactors: readonly Interactor[], envelope: InteractionEnvelope,
-  { signal, clock, timeoutMs, elsewhere, prove }: RaceTerms,
+  { signal, clock, timeoutMs, elsewhere, lastLook, prove }: RaceTerms,
 ): Promise<ProvenResponse> {
   const over = new AbortController()
   const disposers: (() => void)[] = []
@@ -224,8 +226,9 @@ export function raceInteractors(
     new BulkheadError('InteractionAlreadyAnswered', 'Another interactor answered the question.'),
     () => resolve(response),
   )
-  const late = () =>
+  const timeOut = () =>
     end(new BulkheadError('InteractionTimeout', 'No one answered in time.'), () => resolve({ status: 'timeout' }))
+  const late = () => lastLook ? void lastLook().then(timeOut) : timeOut()
   const faults: unknown[] = []
   let postponed: ProvenResponse | undefined
   let waiting = interactors.length

@@ -32,6 +32,8 @@ interface Open {
 export interface AtDesk {
   /** An answer that was given at the desk. Never rejects. */
   readonly answer: Promise<ProvenResponse>
+  /** Resolves when an answer of another process that was given before has arrived. Never rejects. */
+  lastLook(): Promise<void>
   leave(): void
 }
 
@@ -40,8 +42,8 @@ export interface AtDesk {
  * interactor. The desk raises no question: where no person can be asked, none waits.
  */
 export class QuestionDesk {
-  /** Whether other processes see its questions and can answer them. */
-  isShared = false
+  /** Looks for an answer of another process. Absent if no other process sees the questions. Never rejects. */
+  lookElsewhere: ((correlationId: string) => Promise<void>) | undefined
   readonly #open = new Map<string, Open>()
   readonly #listeners = new Set<(change: DeskChange) => void>()
   readonly #passkeys: () => PasskeyTerms
@@ -68,6 +70,7 @@ export class QuestionDesk {
     this.#tell({ is: 'open', question })
     return {
       answer: promise,
+      lastLook: async () => this.lookElsewhere?.(correlationId),
       leave: () => {
         if (this.#open.delete(correlationId)) this.#tell({ is: 'closed', question })
       },

@@ -16,6 +16,8 @@ export interface SharedQuestionSources {
 
 /** How long an answer in the store may wait until the host sees it. */
 const LOOK_MS = 250
+/** How long a question may outlast its time for it. */
+const LAST_LOOK_MS = 1_000
 const SOURCE = 'sharing questions'
 
 /**
@@ -24,8 +26,8 @@ const SOURCE = 'sharing questions'
  */
 export function shareQuestions(sources: SharedQuestionSources): void {
   const { desk, events } = sources
-  desk.isShared = true
   const open = new Map<string, Shown>()
+  desk.lookElsewhere = async (correlationId) => open.get(correlationId)?.lastLook()
   desk.onChange(({ is, question }) => {
     const { correlationId, request } = question.envelope
     if (is === 'open') {
@@ -67,6 +69,16 @@ class Shown {
     const { request, correlationId } = question.envelope
     this.#key = questionDigest(request, { correlationId })
     this.#step = this.#do(() => this.#write())
+  }
+
+  /** An answer that came first counts, also if the host has not seen it before the question ends. Never rejects. */
+  async lastLook(): Promise<void> {
+    const { clock, events } = this.#sources
+    if (this.#round === 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const stopTimer = clock.after(LAST_LOOK_MS, resolve)
+    const looking = this.#look().catch((thrown: unknown) => events.suppressed(SOURCE, thrown))
+    await Promise.race([looking, promise]).finally(stopTimer)
   }
 
   async end(): Promise<void> {
