@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { firstData } from '../../../../scripts/first-data.ts'
 import { needs } from '../../../../scripts/machine.ts'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
+import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { createHost } from '../../src/index.ts'
 import { bulkhead } from '../command.ts'
 import { CACHE } from '../cache.ts'
@@ -29,7 +30,9 @@ async function serve(...args: readonly string[]) {
   return { child, ended, link: (await firstData(child.stdout)).trim() }
 }
 
-it('shows the calls of hosts on other machines that share a PostgreSQL', needs('PostgreSQL'), async () => {
+const POSTGRES = thoroughly(ONLY_IN_SOAK, needs('PostgreSQL'))
+
+it('shows the calls of hosts on other machines that share a PostgreSQL', POSTGRES, async () => {
   const url = (await sharedPostgres()).url(newSchema())
   const named = (name: string) => `${url}${url.includes('?') ? '&' : '?'}name=${name}`
   const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store: named('far') })

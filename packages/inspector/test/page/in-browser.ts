@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { chromium as playwright, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { chromium as playwright, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { chromium, CHROMIUM_OPTIONS } from '../../../../scripts/chromium.ts'
 import { Answering } from './answering.ts'
@@ -13,14 +13,18 @@ export interface Opened {
   readonly errors: string[]
 }
 
-/** Starts one browser for a file of tests. */
+const LIKE_A_DESK: BrowserContextOptions = { viewport: { width: 1_100, height: 700 }, reducedMotion: 'reduce' }
+
+/** Starts one browser for a file of tests. Each server has a port, so what a tab keeps is of its test only. */
 export function inBrowser(): {
   readonly serve: () => Promise<Answering>
   readonly tab: (options?: BrowserContextOptions) => Promise<Opened>
 } {
   let browser: Browser
+  let shared: BrowserContext
   beforeAll(async () => {
     browser = await playwright.launch({ executablePath: chromium()!, args: [...CHROMIUM_OPTIONS] })
+    shared = await browser.newContext(LIKE_A_DESK)
   })
   afterAll(() => browser?.close())
   return {
@@ -32,11 +36,10 @@ export function inBrowser(): {
       })
       return server
     },
-    async tab(options = {}) {
-      const viewport = { width: 1_100, height: 700 }
-      const context = await browser.newContext({ viewport, reducedMotion: 'reduce', ...options })
-      onTestFinished(() => context.close())
+    async tab(options) {
+      const context = options ? await browser.newContext({ ...LIKE_A_DESK, ...options }) : shared
       const page = await context.newPage()
+      onTestFinished(() => (options ? context : page).close())
       page.setDefaultTimeout(15_000)
       const errors: string[] = []
       page.on('pageerror', ({ message }) => errors.push(message))
@@ -55,7 +58,7 @@ interface Found {
 
 /** What axe-core finds, one line for each element. */
 export async function barriers(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe)
+  if (await page.evaluate('typeof axe') === 'undefined') await page.evaluate(axe)
   const { violations } = await page.evaluate<Found>("axe.run({ resultTypes: ['violations'] })")
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))

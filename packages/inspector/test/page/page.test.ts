@@ -1,10 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
+import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { barriers, button, inBrowser, link } from './in-browser.ts'
 import { approval, call, detail } from './samples.ts'
 
 const VIEWS = ['Waiting', 'Calls', 'Tools', 'Policy', 'Health'] as const
+const COLORS: readonly ('light' | 'dark')[] = ['light', 'dark']
+
+/** Which tests of a real host look for too. */
+const nothing = async () => []
 
 describe('the page', needs('Chromium'), () => {
   const { serve, tab } = inBrowser()
@@ -20,12 +25,12 @@ describe('the page', needs('Chromium'), () => {
       Waiting: 'Nothing waits for you', Calls: 'No calls yet', Tools: 'fetch_issue', Policy: 'questions per 100 calls',
       Health: 'All walls stand.',
     }
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
-      for (const view of VIEWS) {
-        await link(page, view).click()
-        await page.getByText(shown[view]).first().waitFor()
-        expect({ view, barriers: await barriers(page) }).toEqual({ view, barriers: [] })
+    for (const [at, view] of VIEWS.entries()) {
+      await link(page, view).click()
+      await page.getByText(shown[view]).first().waitFor()
+      for (const colorScheme of thoroughly([COLORS[at % 2]!], COLORS)) {
+        await page.emulateMedia({ colorScheme })
+        expect({ view, colorScheme, barriers: await barriers(page) }).toEqual({ view, colorScheme, barriers: [] })
       }
     }
     // A reload keeps what the token was exchanged for; the token itself is used up.
@@ -53,7 +58,7 @@ describe('the page', needs('Chromium'), () => {
         document.querySelectorAll('#page, main, .detail, .column, .wide'), (one) =>
         one.scrollWidth - one.clientWidth).filter((more) => more > 0)`)
       expect({ view, wide }).toEqual({ view, wide: [] })
-      if (view.includes('call')) expect({ view, barriers: await barriers(page) }).toEqual({ view, barriers: [] })
+      expect({ view, barriers: await thoroughly(nothing, barriers)(page) }).toEqual({ view, barriers: [] })
     }
     expect(errors).toEqual([])
   })
@@ -112,7 +117,7 @@ describe('the page', needs('Chromium'), () => {
     await page.getByRole('img', { name: 'failed' }).waitFor()
     // Only rows in sight are in the document.
     expect(await page.getByRole('option').count()).toBeLessThan(60)
-    expect(await barriers(page)).toEqual([])
+    expect(await thoroughly(nothing, barriers)(page)).toEqual([])
 
     await page.getByRole('checkbox', { name: 'Failed' }).check()
     await page.getByText('1 call', { exact: true }).waitFor()
@@ -150,7 +155,7 @@ describe('the page', needs('Chromium'), () => {
     const [, own] = colours.find(([kind]) => kind === 'span person')!
     expect(colours.filter(([, colour]) => colour === own)).toHaveLength(1)
     await page.getByText('git push origin main read 220 B').waitFor()
-    expect(await barriers(page)).toEqual([])
+    expect(await thoroughly(nothing, barriers)(page)).toEqual([])
     const download = page.waitForEvent('download')
     await button(page, 'Export JSON').click()
     const file = await (await download).path()
@@ -161,7 +166,7 @@ describe('the page', needs('Chromium'), () => {
     expect(errors).toEqual([])
   })
 
-  it('tries a call by a form', async () => {
+  it('tries a call by a form', ONLY_IN_SOAK, async () => {
     const server = await serve()
     const { page, errors } = await tab()
     await page.goto(server.link)
