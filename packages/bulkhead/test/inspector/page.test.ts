@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { CallExport } from '@bulkhead/inspector/protocol'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
@@ -68,7 +69,7 @@ describe('the page of a real host', needs('Chromium'), () => {
   })
 
   it('calls a tool by a form, shows what is wrong at the field, and switches a tool off', async () => {
-    await using world = await openWorld({ decide: true })
+    await using world = await openWorld({ decide: true, stored: true })
     const session = await world.host.openSession({ interactor: world.inspector.interactor })
     const { page, errors } = await tab()
     await page.goto(world.inspector.link(world.url))
@@ -102,11 +103,14 @@ describe('the page of a real host', needs('Chromium'), () => {
 
     // The same call as a file, with its records.
     await link(page, 'Calls').click()
+    await world.host.flush()
     await page.locator('.call', { hasText: 'greet' }).click()
     const download = page.waitForEvent('download')
     await button(page, 'Export JSON').click()
-    const file = JSON.parse(await readFile(await (await download).path(), 'utf8')) as object
+    const file = JSON.parse(await readFile(await (await download).path(), 'utf8')) as CallExport
     expect(file).toMatchObject({ format: 'bulkhead-call/1', item: { tool: 'greet', code: 'ToolsDisabled' } })
+    const [{ position = 0, link: ofRecord } = {}] = file.audit
+    expect((await world.store!.records(position, 1))[0]).toMatchObject({ link: ofRecord })
     expect(errors).toEqual([])
   })
 })

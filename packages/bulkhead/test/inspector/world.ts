@@ -33,7 +33,7 @@ export async function openWorld(
   const inspector = await createInspector(host, ofInspector)
   const listening = await listen((request) => inspector.fetch(request), { port: 0 })
   return {
-    folder, host, inspector, url: listening.url,
+    folder, host, inspector, url: listening.url, ...store,
     client: () => signIn(inspector.link(listening.url)),
     async [Symbol.asyncDispose]() {
       inspector.close()
