@@ -11,7 +11,7 @@ import { openWorld } from './world.ts'
 describe('the page of a real host', needs('Chromium'), () => {
   const { tab } = inBrowser()
 
-  it('answers a call that waits, for this call and for so many more', async () => {
+  it('answers a call that waits: as edited, for so many more, and with a reason', async () => {
     await using world = await openWorld({ decide: true, by: 'ada' })
     const { page, errors } = await tab()
     await page.goto(world.inspector.link(world.url))
@@ -20,8 +20,10 @@ describe('the page of a real host', needs('Chromium'), () => {
     const order = (id: string) => session.call({ id, name: 'order', arguments: { what: 'tea' } })
 
     const first = order('c1')
-    await button(page, 'Allow this call').click()
-    expect(await first).toMatchObject({ type: 'output' })
+    await button(page, 'Edit the arguments').click()
+    await page.getByLabel('Arguments. They are checked and judged again.').fill('{ "what": "milk" }')
+    await button(page, 'Allow this call, as edited').click()
+    expect(await first).toMatchObject({ type: 'output', data: { ordered: 'milk' } })
 
     const second = order('c2')
     await page.getByLabel('At most this many times').fill('2')

@@ -40,7 +40,7 @@ export function inBrowser(): {
       const context = options ? await browser.newContext({ ...LIKE_A_DESK, ...options }) : shared
       const page = await context.newPage()
       onTestFinished(() => (options ? context : page).close())
-      page.setDefaultTimeout(15_000)
+      page.setDefaultTimeout(60_000)
       const errors: string[] = []
       page.on('pageerror', ({ message }) => errors.push(message))
       page.on('console', (line) => { if (['error', 'warning'].includes(line.type())) errors.push(line.text()) })

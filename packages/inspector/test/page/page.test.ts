@@ -28,7 +28,8 @@ describe('the page', needs('Chromium'), () => {
     for (const [at, view] of VIEWS.entries()) {
       await link(page, view).click()
       await page.getByText(shown[view]).first().waitFor()
-      for (const colorScheme of thoroughly([COLORS[at % 2]!], COLORS)) {
+      // Those of a real host are in its own test.
+      for (const colorScheme of thoroughly(at < 3 ? [COLORS[at % 2]!] : [], COLORS)) {
         await page.emulateMedia({ colorScheme })
         expect({ view, colorScheme, barriers: await barriers(page) }).toEqual({ view, colorScheme, barriers: [] })
       }

@@ -69,7 +69,7 @@ describe('what waits', needs('Chromium'), () => {
     })
   })
 
-  it('can be edited, and put off', async () => {
+  it('can be edited, and put off', ONLY_IN_SOAK, async () => {
     const { server, page } = await opened()
     const decisions = () => server.taken.map(({ decision }) => decision)
     server.ask(approval('a1'))
