@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { BulkheadError } from '@bulkhead/contract'
 import { openPostgresStore } from '@bulkhead/store-postgres'
 import { createHost, defineTool } from '../../../src/index.ts'
-import { CONFIG, LIMIT, PAYERS, TIMES, type Work } from './chaos-work.ts'
+import { CONFIG, LIMIT, PATIENT_MS, PAYERS, TIMES, type Work } from './chaos-work.ts'
 
 /**
  * A host of the chaos test in its own process. Each line of its input is JSON: `[id, method, ...arguments]`. Each line
@@ -47,7 +47,7 @@ const asking = await host.openSession({ principal: { id: 'asks' }, mode: 'ask', 
 
 const callOf = ({ id, tool, n, key }: Work) => ({ id, name: tool, arguments: { n }, idempotencyKey: key })
 const METHODS: Readonly<Record<string, (...args: never[]) => unknown>> = {
-  call: (work: Work) => (work.payer === 'asks' ? asking : sessions.get(work.payer)!).call(callOf(work)),
+  call: (work: Work) => (work.payer === 'asks' ? asking : sessions.get(work.payer)!).call(callOf(work), { timeoutMs: PATIENT_MS }),
   answer: (paused: string, answer?: object) => asking.resume(paused, answer as never),
 }
 

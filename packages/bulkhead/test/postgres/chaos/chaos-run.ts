@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { BulkheadError, type Outcome, type Store } from '@bulkhead/contract'
 import type { PostgresServer } from '../../../../../scripts/postgres/server.ts'
 import { pause, type Place } from './chaos-hosts.ts'
-import { CALLS, ROUNDS, TICKETS, TIMES, workOf, type Work } from './chaos-work.ts'
+import { AGAIN as SHARE, CALLS, ROUNDS, TICKETS, TIMES, workOf, type Work } from './chaos-work.ts'
 
 /** How a call or a ticket has ended for its caller. */
 export interface Ended {
@@ -15,6 +15,8 @@ export interface Ended {
 export interface FrozenTime {
   readonly ran: readonly string[]
   readonly begun: ReadonlySet<string>
+  /** When what had begun was read. Calls of hosts that were gone before had been settled by then. */
+  readonly readAt: number
 }
 
 /** Refusals that say that nothing was started now, or that another host is at it. The caller asks again. */
@@ -58,6 +60,31 @@ export class ChaosRun {
     await this.#disturb()
     this.#isCalm = true
     await Promise.all([...workers, tickets])
+  }
+
+  /** Makes some of the calls again with their keys. Resolves with those that have another outcome now. */
+  async changedOn(place: Place): Promise<readonly string[]> {
+    const left = [...this.ended].filter((_, index) => index % SHARE === 0)
+    const changed: string[] = []
+    const again = async ([key, { work, outcome }]: typeof left[number]): Promise<void> => {
+      for (let attempt = 0; ; attempt++) {
+        const next = await this.#send('call', { ...work, id: `${key}.again.${attempt}` }, undefined, place)
+        this.#onEnd()
+        const code = next?.type === 'error' ? next.error.code : undefined
+        if (code !== undefined && AGAIN.has(code) && attempt < MOST_REFUSALS) {
+          await pause(20)
+          continue
+        }
+        const isSame = next?.type === 'output' && outcome.type === 'output'
+          && JSON.stringify(next.data) === JSON.stringify(outcome.data)
+        if (!isSame) changed.push(`${key} had an outcome, and then ${code ?? 'another one'}`)
+        return
+      }
+    }
+    await Promise.all(Array.from({ length: WORKERS }, async () => {
+      for (let one = left.pop(); one; one = left.pop()) if (one[1].outcome.type === 'output') await again(one)
+    }))
+    return changed
   }
 
   /** The lines of tools that ran in a host, and the files of those that ran in a compartment. */
@@ -180,6 +207,7 @@ export class ChaosRun {
     const { work } = this.#calm
     await insist(() => work!.freeze({ by: 'chaos' }))
     const hosts = await insist(() => work!.hosts())
+    const readAt = Date.now()
     const begun = hosts.flatMap(({ calls }) => calls)
       .filter((call) => call.begun.length > 0).map(({ callId }) => callId)
     const before = readFileSync(join(this.#folder, 'ran.jsonl'), 'utf8').length
@@ -187,7 +215,7 @@ export class ChaosRun {
     const ran = readFileSync(join(this.#folder, 'ran.jsonl'), 'utf8').slice(before).split('\n')
       .flatMap((line) => line === '' ? [] : [(JSON.parse(line) as { tool: string; callId: string })])
       .filter(({ tool }) => tool !== 'looks').map(({ callId }) => callId)
-    this.frozen.push({ ran, begun: new Set(begun) })
+    this.frozen.push({ ran, begun: new Set(begun), readAt })
     await insist(() => work!.thaw())
   }
 }

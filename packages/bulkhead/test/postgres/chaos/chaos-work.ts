@@ -9,10 +9,13 @@ export const LIMIT = Math.floor(CALLS / PAYERS.length * 0.9)
 /** One of so many is made again at the end, with its key. */
 export const AGAIN = thoroughly(8, 1)
 export const TICKETS = thoroughly(8, 400)
+/** For what takes its time on a busy machine only. */
+export const PATIENT_MS = 600_000
 /** Of faults. A fault waits for a host, or for the server. */
 export const ROUNDS = thoroughly(1, Infinity)
 
-export const CONFIG = IN_THREADS
+/** A busy machine may take its time to start a thread. */
+export const CONFIG = { ...IN_THREADS, limits: { startMs: PATIENT_MS, phaseMs: PATIENT_MS } }
 
 /** Short, so that a host that stands still is soon judged. A busy machine may judge more of them. */
 export const TIMES =
