@@ -129,7 +129,8 @@ it('shows the messages of a server in both directions, and to each reader how it
   const client = await world.client()
   for (const reader of ['first', 'second']) {
     const { frames } = await until(client.events('frames:ship'), 'frames')
-    const [asked, answered] = frames.map(({ seq, direction, text }) => ({ seq, direction, ...JSON.parse(text) as object }))
+    const [asked, answered] = frames.map(({ seq, direction, text }) =>
+      ({ seq, direction, ...JSON.parse(text) as object }))
     expect(asked).toMatchObject({ seq: 1, direction: 'out', method: 'initialize' })
     expect({ reader, answered }).toMatchObject({ answered: { seq: 2, direction: 'in', result: { serverInfo: {} } } })
   }

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { chromium as playwright, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core'
+import {
+  chromium as playwright, type Browser, type BrowserContext, type BrowserContextOptions, type Page,
+} from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { chromium, CHROMIUM_OPTIONS } from '../../../../scripts/chromium.ts'
 import { Answering } from './answering.ts'

@@ -45,7 +45,7 @@ export class HealthViews {
           since: frozen.since, by: shown(frozen.by), ...(frozen.reason !== undefined && { reason: shown(frozen.reason) }),
         },
       }),
-      problems: this.#host.diagnostics.map(({ message, cure }) => shown(`${message} ${cure ?? ''}`.trim())),
+      problems: problemsOf(this.#host),
     }
   }
 
@@ -124,6 +124,10 @@ export class HealthViews {
     })
   }
 }
+
+/** What is wrong with the configuration, extensions and servers, each with its cure. */
+export const problemsOf = ({ diagnostics }: Pick<Host, 'diagnostics'>): readonly string[] =>
+  diagnostics.map(({ message, cure }) => shown(`${message} ${cure ?? ''}`.trim()))
 
 const standing = (report: WallReport | undefined, place: HealthView['walls'][number]['around']): readonly string[] =>
   report?.walls.filter(({ around, stands }) => around === place && stands).map(({ name }) => name) ?? []

@@ -1,4 +1,4 @@
-import { BulkheadError, rulePlace, type ScopedRule } from '@bulkhead/contract'
+import { rulePlace, type ScopedRule } from '@bulkhead/contract'
 import type { CallRow } from '@bulkhead/contract/audit'
 import { configuredRules, lintRules, type Explanation, type RuleFinding } from '@bulkhead/host'
 import type {
@@ -9,7 +9,8 @@ import type { Host } from '../create-host.ts'
 import { homeFolder } from '../folders.ts'
 import type { Inspectable } from '../inspectable.ts'
 import { userFolder } from '../loader-options.ts'
-import type { RecentCalls } from './recent-use.ts'
+import { lastOf, type RecentCalls } from './recent-use.ts'
+import { withSession } from './sessions.ts'
 
 const MOST_QUESTIONS = 20
 
@@ -43,19 +44,7 @@ export class PolicyViews {
   /** As `explain`: asks no person and runs nothing. */
   async tryCall({ tool, arguments: args, session: id }: TryCall): Promise<TriedCall> {
     const call = { id: 'tried', name: tool, arguments: args }
-    if (id !== undefined) {
-      const session = this.#inside.core.inside.sessions().find((one) => one.id === id)
-      if (session === undefined) {
-        throw new BulkheadError('NotFound', `No session ${visibleText(id)} is open in this process.`)
-      }
-      return triedCall(await session.explain(call))
-    }
-    const session = await this.#inside.core.openSession()
-    try {
-      return triedCall(await session.explain(call))
-    } finally {
-      await session.close()
-    }
+    return withSession(this.#inside, id, async (session) => triedCall(await session.explain(call)))
   }
 
   async #approvals(): Promise<readonly ApprovalItem[]> {
@@ -75,11 +64,10 @@ function ruleItem(
   const { permission, pattern, action, author, source, line } = rule
   // The source of a decision ends with the place of its rule.
   const hits = rows.filter(({ decision }) => decision?.source.endsWith(` (${rulePlace(rule)})`))
-  const lastAt = hits.reduce((latest, { at }) => Math.max(latest, Date.parse(at)), 0)
   const never = findings.find((finding) => finding.rule.source === source && NEVER.has(finding.kind))
   return {
     id: String(index), permission: shown(permission), pattern: shown(pattern), action, author, file: fileOf(source),
-    ...(line !== undefined && { line }), hits: hits.length, ...(lastAt > 0 && { lastAt }),
+    ...(line !== undefined && { line }), hits: hits.length, ...lastOf(hits),
     ...(never && { cannotWin: shown(never.message) }),
   }
 }

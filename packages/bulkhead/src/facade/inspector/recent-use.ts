@@ -14,6 +14,12 @@ export interface RecentUse {
   readonly words: string
 }
 
+/** When the last of them was made, if there is one. */
+export function lastOf(rows: readonly CallRow[]): { readonly lastAt?: number } {
+  const lastAt = rows.reduce((latest, { at }) => Math.max(latest, Date.parse(at)), 0)
+  return lastAt > 0 ? { lastAt } : {}
+}
+
 /** Reads the audit at most once in ten seconds. */
 export class RecentCalls {
   readonly #chains: () => Promise<readonly AuditChainReader[]>

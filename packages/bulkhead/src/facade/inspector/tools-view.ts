@@ -7,7 +7,9 @@ import type { Host } from '../create-host.ts'
 import { homeFolder } from '../folders.ts'
 import type { Inspectable } from '../inspectable.ts'
 import { loaderOptions } from '../loader-options.ts'
-import type { RecentCalls } from './recent-use.ts'
+import { problemsOf } from './health-view.ts'
+import { lastOf, type RecentCalls } from './recent-use.ts'
+import { sessionOf, withSession } from './sessions.ts'
 
 const CHARS_PER_TOKEN = 4
 
@@ -24,14 +26,7 @@ export class ToolViews {
   }
 
   async view(id: string | undefined): Promise<ToolsView> {
-    if (id !== undefined) return this.#viewOf(this.#session(id), id)
-    // It is closed at once and makes no call.
-    const session = await this.#inside.core.openSession()
-    try {
-      return await this.#viewOf(session, undefined)
-    } finally {
-      await session.close()
-    }
+    return withSession(this.#inside, id, (session) => this.#viewOf(session, id))
   }
 
   /** Throws NotFound. */
@@ -42,7 +37,7 @@ export class ToolViews {
   }
 
   async switch(id: string, tool: string, on: boolean): Promise<void> {
-    const session = this.#session(id)
+    const session = sessionOf(this.#inside, id)
     if (this.#host.tool(tool) === undefined) throw new BulkheadError('NotFound', `There is no tool "${visibleText(tool)}".`)
     session.switches.switch(tool, on)
   }
@@ -54,9 +49,7 @@ export class ToolViews {
     const workspace = places.workspace
     const installer = new Installer({ loader: loaderOptions(homeFolder(home)), layer: 'global', workspace, cwd: workspace })
     const { extension: { id, version, integrity, signer, manifest }, warnings, verdict } = await installer.plan(source)
-    const session = await this.#inside.core.openSession()
-    const known = new Set(session.surface().words)
-    await session.close()
+    const known = new Set(await withSession(this.#inside, undefined, async (session) => session.surface().words))
     const { env, secrets } = manifest
     const tools = manifest.tools.map(({ name, description, requires, inputSchema }) => {
       const may = powerPhrases(powerItems(declaredPower(requires, { env, secrets })), 'may').map(shown)
@@ -73,12 +66,6 @@ export class ToolViews {
     }
   }
 
-  #session(id: string): InspectedSession {
-    const found = this.#inside.core.inside.sessions().find((session) => session.id === id)
-    if (found) return found
-    throw new BulkheadError('NotFound', `No session ${visibleText(id)} is open in this process.`)
-  }
-
   async #viewOf(session: Session & Partial<InspectedSession>, id: string | undefined): Promise<ToolsView> {
     const { rows, words } = await this.#recent.read()
     const uses = Map.groupBy(rows, ({ tool }) => tool)
@@ -92,7 +79,7 @@ export class ToolViews {
     return {
       ...(id !== undefined && { session: shown(id) }), tools, reach: reachOf(surface),
       tokens: tools.reduce((sum, { on, tokens }) => on ? sum + tokens : sum, 0),
-      diagnostics: this.#host.diagnostics.map(({ message, cure }) => shown(`${message} ${cure ?? ''}`.trim())),
+      diagnostics: problemsOf(this.#host),
     }
   }
 }
@@ -139,11 +126,10 @@ const reachOf = ({ items, words }: Surface): readonly ReachItem[] =>
   items.map(({ kind, tools }, index) => ({ kind, words: shown(words[index]!), tools: tools.map(shown) }))
 
 function useOf(rows: readonly CallRow[], from: string): ToolUse {
-  const last = rows.reduce((latest, { at }) => Math.max(latest, Date.parse(at)), 0)
   const count = (test: (row: CallRow) => boolean): number => rows.filter(test).length
   return {
     calls: rows.length, failed: count(({ state }) => state === 'failed'), denied: count(({ state }) => state === 'denied'),
-    asked: count(({ askedMs }) => askedMs !== undefined), ...(last > 0 && { lastAt: last }), from,
+    asked: count(({ askedMs }) => askedMs !== undefined), ...lastOf(rows), from,
   }
 }
 
