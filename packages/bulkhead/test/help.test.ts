@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 /** Examples that need a registry, the network, time or a client, or that have their own test. */
 const NOT_RUN = new RegExp(`^bulkhead (?:${[
   'mcp', 'doctor', 'install @', 'diff @', 'update', 'outdated', 'sign', 'publish', 'conformance', 'reload',
-  'trust-root --refresh', 'audit archive', 'store (?:copy|tenant)', 'dev', 'inspect', 'call \\.', 'undo 1',
+  'trust-root --refresh', 'audit archive', 'store (?:copy|tenant|pool)', 'dev', 'inspect', 'call \\.', 'undo 1',
   'waiting answer', 'worker', 'learn', 'replay', 'passkey add',
 ].join('|')})`)
 

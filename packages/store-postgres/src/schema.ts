@@ -3,6 +3,7 @@ import { statement, type Database, type Row, type Run } from './connection/datab
 import { currentTenant, tenantOf } from './connection/tenant.ts'
 import { HOSTS } from './migrations/hosts.ts'
 import { ADD_TENANTS, ONLY_TENANT_KEYS } from './migrations/tenants.ts'
+import { POOLS } from './migrations/pools.ts'
 import { WORKERS } from './migrations/workers.ts'
 
 /** The first version with everything that the statements use. */
@@ -12,14 +13,14 @@ const OLDEST_SERVER = 15
  * Forward only. A schema of version N has had the first N of these. A published migration never changes, and a host of
  * the version before must be able to go on: hosts are replaced one after the other.
  */
-const MIGRATIONS: readonly string[] = [HOSTS, WORKERS, ADD_TENANTS, ONLY_TENANT_KEYS]
+const MIGRATIONS: readonly string[] = [HOSTS, WORKERS, ADD_TENANTS, ONLY_TENANT_KEYS, POOLS]
 
 export const SCHEMA_VERSION = MIGRATIONS.length
 /**
- * The last migration takes keys away that hosts of the version before name. It waits until none of them lives, and hosts
- * of this version can do without it. Tenants cannot.
+ * The migration after this one takes keys away that hosts of the version before name. It waits until none of them lives,
+ * and hosts of this version can do without it and what follows. Tenants and pools cannot.
  */
-const OLDEST_SCHEMA = SCHEMA_VERSION - 1
+const OLDEST_SCHEMA = 3
 
 const SERVER = statement('server', `
   SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,

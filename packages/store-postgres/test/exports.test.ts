@@ -4,7 +4,7 @@ import * as store from '../src/index.ts'
 it('the package exports the documented names', () => {
   expect(Object.keys(store).toSorted())
     .toEqual([
-      'addTenant', 'listTenants', 'migratePostgres', 'openPostgresStore', 'postgresStatus', 'readStoreUrl',
-      'removeTenant', 'tenantUrl',
+      'addPool', 'addTenant', 'listPools', 'listTenants', 'maintainPostgres', 'migratePostgres', 'openPostgresStore',
+      'postgresStatus', 'readStoreUrl', 'removePool', 'removeTenant', 'tenantUrl',
     ])
 })

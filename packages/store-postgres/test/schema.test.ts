@@ -22,13 +22,13 @@ describe('the tables', needs('PostgreSQL'), () => {
     await Promise.all(stores.map((store, n) => store.write('state', String(n), n)))
     expect(await stores[0]!.list('state')).toHaveLength(4)
     await Promise.all(stores.map((store) => store.close()))
-    expect(await migratePostgres(url)).toEqual({ from: 4, to: 4 })
+    expect(await migratePostgres(url)).toEqual({ from: 5, to: 5 })
   })
 
   it('of a newer version are refused, and not changed', async () => {
     const schema = newSchema()
     const url = (await sharedPostgres()).url(schema)
-    expect(await migratePostgres(url)).toEqual({ from: 0, to: 4 })
+    expect(await migratePostgres(url)).toEqual({ from: 0, to: 5 })
     await asOwner(`UPDATE ${schema}.store_version SET version = 99`)
     for (const use of [() => openPostgresStore({ url }), () => postgresStatus(url), () => migratePostgres(url)]) {
       await expect(use()).rejects.toMatchObject({ code: 'StoreUnavailable', data: { reason: 'newer', version: 99 } })

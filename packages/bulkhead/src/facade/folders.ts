@@ -75,6 +75,9 @@ export const machinePolicyFile = (platform: NodeJS.Platform = process.platform):
 /** Where the passwords of tenants are kept, each in a file with the name of the tenant. */
 export const tenantsFolder = (home: string | undefined): string => join(homeFolder(home), 'tenants')
 
+/** The same for the logins of workers. */
+export const poolsFolder = (home: string | undefined): string => join(homeFolder(home), 'pools')
+
 /** The database of the command line: state, approvals and the audit. */
 export const storeFile = (home: string | undefined): string => join(homeFolder(home), 'bulkhead.db')
 

@@ -38,15 +38,15 @@ describe('bulkhead store', needs('PostgreSQL'), () => {
       kind: 'postgres', tables: 0, state: 'needs: bulkhead store migrate',
       store: expect.not.stringContaining(password) as unknown,
     })
-    expect(await json(['store', 'migrate'], { BULKHEAD_STORE: url })).toEqual({ from: 0, to: 4 })
+    expect(await json(['store', 'migrate'], { BULKHEAD_STORE: url })).toEqual({ from: 0, to: 5 })
     mkdirSync(home(), { recursive: true })
     writeFileSync(join(folder, 'password'), password)
     const kept = url.replace(`:${password}`, '').concat(`&passwordfile=${join(folder, 'password')}`)
     writeFileSync(join(home(), 'config.json'), JSON.stringify({ store: { url: kept } }))
-    expect(await json(['store', 'status'])).toMatchObject({ kind: 'postgres', state: 'ready', tables: 4 })
+    expect(await json(['store', 'status'])).toMatchObject({ kind: 'postgres', state: 'ready', tables: 5 })
     const { stdout } = await inside(['doctor'], folder)
     expect(stdout)
-      .toMatch(/store +postgres:\/\/postgres@127\.0\.0\.1:\d+\/postgres\S* answers; PostgreSQL \d+.*version 4/)
+      .toMatch(/store +postgres:\/\/postgres@127\.0\.0\.1:\d+\/postgres\S* answers; PostgreSQL \d+.*version 5/)
     expect(existsSync(join(home(), 'bulkhead.db'))).toBe(false)
   })
 
@@ -100,6 +100,25 @@ describe('bulkhead store', needs('PostgreSQL'), () => {
     expect(host.diagnostics).toContainEqual(expect.objectContaining({
       path: '/store', code: 'ConfigInvalid', message: expect.stringMatching(/project cannot choose/) as unknown,
     }))
+  })
+})
+
+describe('bulkhead store pool', needs('PostgreSQL'), () => {
+  it('makes logins of workers and of maintenance, with their passwords in files', async () => {
+    const env = { BULKHEAD_STORE: await newUrl() }
+    const added = await json(['store', 'pool', 'add', 'gpu', '--labels', 'gpu,region=eu', '--workspaces', 'shop'], env)
+    expect(added).toMatchObject({ name: 'gpu', passwordFile: join(home(), 'pools/gpu') })
+    const cleaner = await json(['store', 'pool', 'add', 'cleaner', '--maintains'], env)
+    expect((await inside(['store', 'pool', 'list'], folder, env)).stdout)
+      .toMatch(/cleaner .* maintenance\ngpu .* gpu, region=eu, workspace shop\n/)
+    expect(await json(['store', 'maintain', '--store', String(cleaner['url'])])).toEqual({ maintained: true })
+    expect((await inside(['store', 'maintain', '--store', String(added['url'])], folder)).code).toBe(1)
+    expect((await inside(['store', 'pool', 'add', 'x'], folder, env)).code).toBe(2)
+    expect((await inside(['store', 'pool', 'list'], folder)).stderr).toMatch(/The store is a file/)
+    for (const name of ['gpu', 'cleaner']) {
+      expect(await json(['store', 'pool', 'remove', name], env)).toEqual({ removed: name })
+    }
+    expect(existsSync(join(home(), 'pools/gpu'))).toBe(false)
   })
 })
 

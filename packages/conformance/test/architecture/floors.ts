@@ -23,7 +23,7 @@ const FLOORS: Readonly<Record<string, Floors>> = {
   'packages/host': ['sessions', 'calls', 'policy', 'extensions', 'records', 'model'],
   'packages/store': ['*', 'sqlite', 'records'],
   'packages/store-postgres': [
-    '*', ['placements', 'tenants'], ['records', 'work'], 'schema.ts', ['connection', 'migrations'],
+    '*', 'tenants', 'placements', ['records', 'work'], 'schema.ts', ['connection', 'migrations'],
   ],
   'packages/tools-bundled': ['*', TOOLS, 'model'],
   'packages/broker': ['*', 'shell', 'net', ['fs', 'secrets', 'walls'], ['hosts', 'process'], 'model'],

@@ -5,7 +5,7 @@ import { storeClosed, storeError } from '@bulkhead/store/records'
 import { readPassword, tlsOptions } from './credentials.ts'
 import { isDuplicate, isHung, isUnanswered, postgresError } from './postgres-error.ts'
 import type { StoreUrl } from './store-url.ts'
-import { requireTenantName, tenantOf } from './tenant.ts'
+import { isPoolRole, requireTenantName, tenantOf } from './tenant.ts'
 
 /**
  * A statement with a name is prepared once for each connection. `@.` stands for the schema, `@JOBS.` for that of pg-boss,
@@ -67,6 +67,8 @@ export class Database {
   readonly times: DatabaseTimes
   /** Empty: the main one. */
   readonly tenant: string
+  /** It is the login of workers or of maintenance, which change no tables. */
+  readonly isPool: boolean
   readonly #pool: pg.Pool
   readonly #clients = new Set<pg.PoolClient>()
   readonly #texts = new Map<string, string>()
@@ -80,6 +82,7 @@ export class Database {
     this.url = url
     this.tenant = tenantOf(url.schema, url.user)
     if (this.tenant !== '') requireTenantName(url.schema, this.tenant)
+    this.isPool = isPoolRole(url.schema, url.user)
     this.times = { ...TIMES, ...times }
     this.#pool = new pg.Pool({ ...this.clientOptions(), max: CONNECTIONS, idleTimeoutMillis: 30_000, allowExitOnIdle: true })
     // A connection that fails while nothing uses it is replaced by the next use.

@@ -6,6 +6,9 @@ import { BulkheadError } from '@bulkhead/contract'
  */
 const prefixOf = (schema: string): string => `${schema}_tenant_`
 
+/** The same for workers of a pool, and for maintenance. */
+const poolPrefixOf = (schema: string): string => `${schema}_pool_`
+
 /** As it is part of statements, it has no character that ends a text. */
 const NAME = /^[a-z0-9][a-z0-9_-]*$/
 /** Of names in PostgreSQL, in bytes. */
@@ -17,11 +20,21 @@ export function tenantRole(schema: string, tenant: string): string {
   return `${prefixOf(schema)}${tenant}`
 }
 
+/** The role that workers of a pool log in as. Throws ConfigInvalid. */
+export function poolRole(schema: string, pool: string): string {
+  requireName(poolPrefixOf(schema), pool, 'pool')
+  return `${poolPrefixOf(schema)}${pool}`
+}
+
+export const isPoolRole = (schema: string, role: string): boolean => role.startsWith(poolPrefixOf(schema))
+
 /** Throws ConfigInvalid. */
-export function requireTenantName(schema: string, tenant: string): void {
-  const most = LONGEST - prefixOf(schema).length
-  if (NAME.test(tenant) && tenant.length <= most) return
-  throw new BulkheadError('ConfigInvalid', `"${tenant.slice(0, LONGEST)}" cannot be the name of a tenant. `
+export const requireTenantName = (schema: string, tenant: string): void => requireName(prefixOf(schema), tenant, 'tenant')
+
+function requireName(prefix: string, name: string, what: string): void {
+  const most = LONGEST - prefix.length
+  if (NAME.test(name) && name.length <= most) return
+  throw new BulkheadError('ConfigInvalid', `"${name.slice(0, LONGEST)}" cannot be the name of a ${what}. `
     + `Use up to ${most} lower-case letters, digits, hyphens and underscores, with a letter or digit first.`)
 }
 

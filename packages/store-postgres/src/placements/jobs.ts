@@ -58,10 +58,14 @@ export class Jobs {
     const { PgBoss } = await bossPackage()
     const executeSql = async (text: string, values: readonly unknown[] = []) =>
       ({ rows: [...await database.query(unnamed(text), values as readonly Value[])] })
-    const boss = new PgBoss({ schema: jobsSchema(database.url.schema), schedule: false, db: { executeSql } })
+    // A role of workers changes no tables, and maintenance has its own.
+    const { isPool } = database
+    const boss = new PgBoss({
+      schema: jobsSchema(database.url.schema), schedule: false, db: { executeSql }, migrate: !isPool, supervise: !isPool,
+    })
     // What it does by itself it tries again. What fails for a call is an error of that call.
     boss.on('error', () => undefined)
-    await alone(database, () => boss.start())
+    await (isPool ? boss.start() : alone(database, () => boss.start()))
     return new Jobs(database, boss)
   }
 
@@ -86,6 +90,11 @@ export class Jobs {
   async done(job: FetchedJob): Promise<void> {
     // A job that stays is removed by the sweep.
     await this.#done.add(job).catch(() => undefined)
+  }
+
+  /** Once, what pg-boss does from time to time: jobs that are old or too late end. */
+  async maintain(): Promise<void> {
+    await this.#boss.supervise()
   }
 
   async stop(): Promise<void> {

@@ -255,6 +255,7 @@ export class PostgresWorkerSeat implements WorkerSeat {
 
   /** What fails is done by the next sweep. */
   async #sweep(): Promise<void> {
+    if (this.#sources.database.isPool) return
     const left = await sweep(this.#sources.database).catch(() => [])
     await Promise.all(left.map((job) => this.#sources.jobs.done(job)))
   }

@@ -1,13 +1,11 @@
-import { mkdirSync, rmSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { rmSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { styleText } from 'node:util'
-import { BulkheadError } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/kit/error-message'
-import { writePrivateFile } from '@bulkhead/kit/private-file'
 import { tenantsFolder } from '../../facade/folders.ts'
 import { type CommandOptions, defineSubcommand, UsageError, type ValuesOf } from '../command.ts'
-import { RECORDS_OPTIONS, storeHere } from '../host-options.ts'
+import { RECORDS_OPTIONS } from '../host-options.ts'
 import { hint, printJson, table } from '../output.ts'
+import { loginPlace, savePassword } from './store-login.ts'
 
 const TENANT_OPTIONS = {
   folder: {
@@ -35,8 +33,8 @@ export const tenant = defineSubcommand({
 })
 
 async function add(name: string, values: TenantValues): Promise<number> {
-  const { url, postgres, fileOf, isUsual } = await here(values)
-  const { role } = await postgres.addTenant(url, name, async ({ password }) => save(fileOf(name), password))
+  const { url, postgres, fileOf, isUsual } = await loginPlace(values, tenantsFolder)
+  const { role } = await postgres.addTenant(url, name, async ({ password }) => savePassword(fileOf(name), password, 'tenant'))
   const own = postgres.tenantUrl(url, role, fileOf(name))
   if (values.json) {
     printJson({ name, role, passwordFile: fileOf(name), url: own })
@@ -49,18 +47,8 @@ async function add(name: string, values: TenantValues): Promise<number> {
   return 0
 }
 
-function save(file: string, password: string): void {
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    writePrivateFile(file, `${password}\n`)
-  } catch (error) {
-    const why = `The password cannot be written to ${file} (${messageOf(error)}), so no tenant was added.`
-    throw new BulkheadError('ConfigInvalid', `${why} Choose another --folder.`)
-  }
-}
-
 async function list(values: TenantValues): Promise<number> {
-  const { url, postgres } = await here(values)
+  const { url, postgres } = await loginPlace(values, tenantsFolder)
   const tenants = await postgres.listTenants(url)
   if (values.json) printJson({ tenants })
   else if (tenants.length === 0) process.stdout.write('No tenants.\n')
@@ -73,23 +61,10 @@ async function list(values: TenantValues): Promise<number> {
 
 async function remove(name: string, values: TenantValues): Promise<number> {
   if (!values.yes) throw new UsageError(`This removes every record of ${name}, with its audit. Add --yes.`)
-  const { url, postgres, fileOf } = await here(values)
+  const { url, postgres, fileOf } = await loginPlace(values, tenantsFolder)
   await postgres.removeTenant(url, name)
   rmSync(fileOf(name), { force: true })
   if (values.json) printJson({ removed: name })
   else process.stdout.write(`${styleText('green', 'removed')} the tenant ${name}, its role and its records.\n`)
   return 0
-}
-
-/** The server, and where the passwords are. */
-async function here({ folder, ...place }: TenantValues) {
-  const chosen = await storeHere(place)
-  if (chosen.kind === 'file') {
-    throw new UsageError('The store is a file, which has one tenant. For PostgreSQL, use --store or set BULKHEAD_STORE.')
-  }
-  const { postgresPackage } = await import('../../facade/store-choice.ts')
-  const postgres = await postgresPackage()
-  const named = folder === undefined ? postgres.readStoreUrl(chosen.url).tenants : resolve(folder)
-  const files = named ?? tenantsFolder(place.home)
-  return { url: chosen.url, postgres, fileOf: (name: string) => join(files, name), isUsual: folder === undefined }
 }

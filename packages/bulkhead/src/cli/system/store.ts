@@ -7,6 +7,7 @@ import { type Command, defineSubcommand, UsageError } from '../command.ts'
 import { HOME_OPTIONS, openChosen, RECORDS_OPTIONS, storeHere } from '../host-options.ts'
 import { printJson, table } from '../output.ts'
 import { copyStore, type CopyReport } from './store-copy.ts'
+import { maintain, pool } from './store-pool.ts'
 import { tenant } from './store-tenant.ts'
 
 const status = defineSubcommand({
@@ -87,7 +88,7 @@ const reportText = ({ records, changes, audit }: CopyReport): string =>
   + 'intact in both stores. Stop the hosts of the old store before you use the new one.\n'
 
 export const store: Command = {
-  subcommands: { status, migrate, copy, tenant },
+  subcommands: { status, migrate, copy, tenant, pool, maintain },
   exits: ['if it worked', 'if the store cannot be used'],
   examples: [
     { command: 'bulkhead store status', text: 'where approvals and the audit are, and whether that answers' },
@@ -96,6 +97,7 @@ export const store: Command = {
       text: 'move from a file to PostgreSQL',
     },
     { command: 'bulkhead store tenant add acme', text: 'a login of its own for a customer, who sees nothing of others' },
+    { command: 'bulkhead store pool add gpu --labels gpu,region=eu', text: 'a login for workers, which sees the calls of its pool only' },
   ],
 }
 
