@@ -82,6 +82,10 @@ describe('bulkhead store', needs('PostgreSQL'), () => {
     const again = await inside(['store', 'copy', file, url], folder)
     expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/not empty/)])
 
+    const nothing = await inside(['store', 'copy', await newUrl(), join(folder, 'none.db')], folder)
+    expect([nothing.code, nothing.stderr]).toEqual([1, expect.stringMatching(/has no tables/)])
+    expect(existsSync(join(folder, 'none.db'))).toBe(false)
+
     await work(url, 'b.txt')
     const back = join(folder, 'back.db')
     const returned = await json(['store', 'copy', url, back])

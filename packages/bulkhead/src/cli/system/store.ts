@@ -72,9 +72,7 @@ const copy = defineSubcommand({
     if (from === undefined || to === undefined) throw new UsageError('Missing store. Use: bulkhead store copy FROM TO.')
     const { namedStore } = await import('../../facade/store-choice.ts')
     const source = namedStore(from)
-    if (source.kind === 'file' && isAbsent(source.file)) {
-      throw new BulkheadError('StoreUnavailable', `There is no store at ${source.file}.`)
-    }
+    await requireThere(source)
     const report = await copyStore(source, namedStore(to), json ? () => undefined
       : (text) => void process.stderr.write(`${text}\n`))
     if (json) printJson(report)
@@ -82,6 +80,17 @@ const copy = defineSubcommand({
     return 0
   },
 })
+
+/** To open it would make an empty one. Rejects with StoreUnavailable. */
+async function requireThere(source: StoreChoice): Promise<void> {
+  if (source.kind === 'file') {
+    if (isAbsent(source.file)) throw new BulkheadError('StoreUnavailable', `There is no store at ${source.file}.`)
+    return
+  }
+  const { postgresPackage } = await import('../../facade/store-choice.ts')
+  const { url, schema } = await (await postgresPackage()).postgresStatus(source.url)
+  if (schema === 0) throw new BulkheadError('StoreUnavailable', `There is no store at ${url}: its schema has no tables.`)
+}
 
 const reportText = ({ records, changes, audit }: CopyReport): string =>
   `${styleText('green', 'copied')} ${records} records, ${changes} changes and ${audit} records of the audit, which is `

@@ -53,7 +53,7 @@ export async function waitingCalls(store: Store): Promise<readonly (PausedCall &
 }
 
 /** Hosts whose calls are not settled yet. */
-async function hostsThatLeft(store: Store): Promise<ReadonlySet<string>> {
+export async function hostsThatLeft(store: Store): Promise<ReadonlySet<string>> {
   const hosts = await store.work?.hosts() ?? []
   return new Set(hosts.flatMap(({ id, state }) => state === 'gone' ? [id] : []))
 }

@@ -4,7 +4,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { asJson, type Json } from '@bulkhead/kit/json'
 import { readResponse, requireApproval } from './interactors.ts'
 import { checkedSignature, passkeyRequest, requirePasskey, signedParts, type PasskeyRequest } from './passkeys.ts'
-import { storeAnswer, waitingCalls } from './paused-record.ts'
+import { hostsThatLeft, storeAnswer, waitingCalls } from './paused-record.ts'
 import { questionDigest, readStored, type StoredQuestion } from './stored-question.ts'
 
 /** A question of any host on the store. */
@@ -50,7 +50,9 @@ const LOOK_MS = 50
 
 /** Opens no host, and needs none: a paused call is answered in the store. `ring`: for answers with a passkey. */
 export function openQuestions(store: Store, ring?: PasskeyRing): QuestionBook {
-  const isGone = async (host: string): Promise<boolean> => await store.work?.isGone(host) ?? false
+  // A host that is silent for long may still be alive. Its stored calls can be answered, so its questions do not wait.
+  const isGone = async (host: string): Promise<boolean> =>
+    (await hostsThatLeft(store)).has(host) || await store.work?.isGone(host) === true
   async function stateOf(stored: StoredQuestion): Promise<WaitingQuestion> {
     const { endedAt, answer } = stored
     const state = answer ? 'answered' : endedAt !== undefined || await isGone(stored.host) ? 'ended' : 'waits'
