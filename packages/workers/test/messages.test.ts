@@ -11,10 +11,13 @@ const channel = { id: 'a', epoch: 1, ticket: 't' }
 const inbox = (of: Partial<typeof channel> = {}) =>
   new Inbox({ ...channel, ...of }, 'to caller', (key) => key === worker.publicKey)
 
+const outboxOf = (send: (message: Json) => Promise<void>, key = worker, signal = new AbortController().signal) =>
+  new Outbox({ channel, direction: 'to caller', key, send, signal })
+
 /** What a worker sends for these entries, each after the one before. */
 async function sent(entries: readonly Json[], key = worker): Promise<readonly Json[]> {
   const messages: Json[] = []
-  const outbox = new Outbox(channel, 'to caller', key, async (message) => void messages.push(message))
+  const outbox = outboxOf(async (message) => void messages.push(message), key)
   for (const entry of entries) {
     outbox.add(entry)
     await outbox.sent()
@@ -31,23 +34,41 @@ const codeOf = (work: () => unknown): ErrorCode | undefined => {
   }
 }
 
-it('messages arrive once and in order', async () => {
+it('messages count once and in order', async () => {
   const [first, second] = await sent(['one', 'two'])
   const reader = inbox()
   expect(reader.read(first!)).toEqual(['one'])
-  expect(codeOf(() => reader.read(first!))).toBe('BoundaryViolation')
+  expect(reader.read(first!)).toEqual([])
+  expect(reader.read(second!)).toEqual(['two'])
   const other = inbox()
   expect(codeOf(() => other.read(second!))).toBe('BoundaryViolation')
 })
 
 it('entries that wait for an earlier message go together', async () => {
   const messages: Json[] = []
-  const outbox = new Outbox(channel, 'to caller', worker, async (message) => void messages.push(message))
+  const outbox = outboxOf(async (message) => void messages.push(message))
   for (const entry of [1, 2, 3]) outbox.add(entry)
   await outbox.sent()
   expect(messages).toHaveLength(1)
   expect(inbox().read(messages[0]!)).toEqual([1, 2, 3])
-  expect(() => outbox.add('x'.repeat(500_000))).toThrow(/characters/)
+  expect(() => outbox.add('x'.repeat(500_000))).toThrow(/bytes/)
+})
+
+it('a message that could not be sent is sent again, until the call is over', async () => {
+  const [messages, over] = [[] as Json[], new AbortController()]
+  let tries = 0
+  const outbox = outboxOf(async (message) => {
+    messages.push(message)
+    if (++tries !== 3) throw new BulkheadError('StoreUnavailable', 'gone')
+  }, worker, over.signal)
+  outbox.add('one')
+  await outbox.sent()
+  const reader = inbox()
+  expect(messages.flatMap((message) => reader.read(message))).toEqual(['one'])
+  expect(tries).toBe(3)
+  outbox.add('two')
+  over.abort()
+  await outbox.sent()
 })
 
 it('a message counts for one attempt of one call, in one direction, from a trusted worker', async () => {

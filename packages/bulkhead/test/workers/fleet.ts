@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import type { PlacedRequest } from '@bulkhead/contract'
-import { openPostgresStore } from '@bulkhead/store-postgres'
+import { type DatabaseTimes, openPostgresStore } from '@bulkhead/store-postgres'
 import { addToFleet, openMachineKey } from '@bulkhead/workers'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
 import type { CreateHostOptions, Host } from '../../src/facade/create-host.ts'
@@ -16,7 +16,9 @@ import { CACHE } from '../cache.ts'
 
 export interface WorkerTerms extends Omit<CreateWorkerOptions, 'store' | 'onCall'> {
   readonly url: string
-  readonly leaseMs: number
+  readonly times: Partial<DatabaseTimes>
+  /** How far its clock is from that of this process. */
+  readonly clockMs?: number
 }
 
 /** Of tests that lose it. */
@@ -118,7 +120,7 @@ export class Fleet {
 
   worker(terms: Partial<WorkerTerms> = {}): WorkerProcess {
     const worker = new WorkerProcess({
-      url: this.url, leaseMs: this.leaseMs, home: this.workerHome, cache: CACHE, labels: ['gpu'], ceiling: {}, ...terms,
+      url: this.url, times: { leaseMs: this.leaseMs }, home: this.workerHome, cache: CACHE, labels: ['gpu'], ceiling: {}, ...terms,
     })
     this.workers.push(worker)
     return worker

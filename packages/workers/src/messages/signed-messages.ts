@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { BulkheadError } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json, type JsonLimits } from '@bulkhead/kit/json'
 import { isSignedBy, type MachineKey } from '../keys/machine-key.ts'
@@ -20,38 +21,47 @@ const MESSAGE: JsonLimits = { maxDepth: 68, maxNodes: 250_000, maxChars: 1024 * 
 /** Entries that wait are sent together, up to this length. A longer one is sent alone. */
 const TOGETHER_CHARS = 128 * 1024
 /** The store takes 1 MB. The rest is for the envelope and escapes. */
-const MOST_CHARS = 400 * 1024
+const MOST_BYTES = 400 * 1024
 
-/** Sends entries in order, several in one signed message while an earlier one is under way. */
+/** A message that could not be sent is sent again after this time. */
+const AGAIN_MS = 100
+
+export interface OutboxSources {
+  readonly channel: Channel
+  readonly direction: Direction
+  readonly key: MachineKey
+  readonly send: (message: Json) => Promise<void>
+  /** Aborted when the call is over: what waits is not sent any more. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Sends entries in order, several in one signed message while an earlier one is under way. A message that could not be
+ * sent is sent again: the other side would wait for it. It may arrive twice, and counts once.
+ */
 export class Outbox {
-  readonly #channel: Channel
-  readonly #direction: Direction
-  readonly #key: MachineKey
-  readonly #send: (message: Json) => Promise<void>
+  readonly #sources: OutboxSources
   #waiting: string[] = []
   #count = 0
   #sending: Promise<void> | undefined
 
-  constructor(channel: Channel, direction: Direction, key: MachineKey, send: (message: Json) => Promise<void>) {
-    this.#channel = channel
-    this.#direction = direction
-    this.#key = key
-    this.#send = send
+  constructor(sources: OutboxSources) {
+    this.#sources = sources
   }
 
   /** Throws MessageTooLarge. */
   add(entry: Json): void {
     const text = JSON.stringify(entry)
-    if (text.length > MOST_CHARS) {
-      const message = `A message between a caller and a worker has ${text.length} characters; ${MOST_CHARS} are allowed.`
+    const bytes = Buffer.byteLength(text)
+    if (bytes > MOST_BYTES) {
+      const message = `A message between a caller and a worker has ${bytes} bytes; ${MOST_BYTES} are allowed.`
       throw new BulkheadError('MessageTooLarge', message)
     }
     this.#waiting.push(text)
     this.#sending ??= this.#sendAll().finally(() => { this.#sending = undefined })
-    this.#sending.catch(() => undefined)
   }
 
-  /** Resolves when everything so far is sent. Rejects with StoreUnavailable. */
+  /** Resolves when everything so far is sent, or the call is over. Never rejects. */
   async sent(): Promise<void> {
     await this.#sending
   }
@@ -59,13 +69,26 @@ export class Outbox {
   async #sendAll(): Promise<void> {
     // What is added in this tick goes together.
     await Promise.resolve()
-    while (this.#waiting.length > 0) {
+    const { channel, direction, key, signal } = this.#sources
+    while (this.#waiting.length > 0 && !signal.aborted) {
       let chars = 0
       const fitting = this.#waiting.findIndex((text, index) => (chars += text.length) > TOGETHER_CHARS && index > 0)
       const entries = this.#waiting.splice(0, fitting < 0 ? this.#waiting.length : fitting)
       const text = `[${++this.#count},${entries.join(',')}]`
-      const signature = this.#key.sign(purposeOf(this.#channel, this.#direction), Buffer.from(text)).toString('base64url')
-      await this.#send({ by: this.#key.publicKey, signature, text })
+      const signature = key.sign(purposeOf(channel, direction), Buffer.from(text)).toString('base64url')
+      await this.#insist({ by: key.publicKey, signature, text })
+    }
+  }
+
+  async #insist(message: Json): Promise<void> {
+    const { send, signal } = this.#sources
+    while (!signal.aborted) {
+      try {
+        return await send(message)
+      } catch (thrown) {
+        if (!BulkheadError.is(thrown) || thrown.code !== 'StoreUnavailable') return
+        await pause(AGAIN_MS, undefined, { ref: false })
+      }
     }
   }
 }
@@ -99,7 +122,10 @@ export class Inbox {
     const parsed = parseJson(text, MESSAGE)
     if (!parsed.ok || !Array.isArray(parsed.value)) throw violation('sent a message that is not a list')
     const [count, ...entries] = parsed.value as readonly Json[]
-    if (count !== ++this.#count) throw violation('sent messages out of order')
+    if (!Number.isSafeInteger(count) || count as number > this.#count + 1) throw violation('sent messages out of order')
+    // It was sent again, because its sender did not know that it had arrived.
+    if (count as number <= this.#count) return []
+    this.#count++
     return entries
   }
 

@@ -22,7 +22,9 @@ export class CallerLink {
   constructor(leased: LeasedCall, ticket: Ticket, key: MachineKey) {
     this.#leased = leased
     this.#key = key
-    this.#outbox = new Outbox(leased, 'to caller', key, (message) => leased.send(message))
+    this.#outbox = new Outbox({
+      channel: leased, direction: 'to caller', key, send: (message) => leased.send(message), signal: this.#ended.signal,
+    })
     const inbox = new Inbox(leased, 'to worker', (by) => by === ticket.caller)
     leased.listen((message) => {
       try {
@@ -78,7 +80,10 @@ export class CallerLink {
     }
     await noted
     const effect: BegunEffect = { attempt: this.#leased.epoch, at: Date.now(), what, ...(step !== undefined && { step }) }
-    await this.#leased.begin(effect)
+    await this.#leased.begin(effect).catch((thrown: unknown) => {
+      if (BulkheadError.is(thrown) && thrown.code === 'LeaseLost') this.#end(thrown)
+      throw thrown
+    })
   }
 
   async beginStep(name: string): Promise<{ readonly result: Json } | undefined> {
@@ -93,12 +98,21 @@ export class CallerLink {
     await this.ask('step.end', name, ...result.map((value) => ({ result: value })))
   }
 
-  /** After everything that was said before. Without an answer of the store, the call ends as lost. Never rejects. */
+  /**
+   * After everything that was said before. Without an answer of the store, the call ends as lost, and so does one whose
+   * lease was lost: what it could not do is no result. Never rejects.
+   */
   async settle(result: CallResult): Promise<void> {
+    if (this.#hasLostLease) return
     const bytes = writeResult(result, this.#leased, this.#key)
-    await this.#outbox.sent().catch(() => undefined)
+    await this.#outbox.sent()
     await this.#leased.settle(bytes).catch(() => undefined)
     this.#end(new BulkheadError('ToolCancelled', 'The call is over.'))
+  }
+
+  get #hasLostLease(): boolean {
+    const reason: unknown = this.#ended.signal.reason
+    return BulkheadError.is(reason) && reason.code === 'LeaseLost'
   }
 
   #answered(entry: Json): void {

@@ -8,32 +8,40 @@ const HOST = fileURLToPath(new URL('./chaos-host.ts', import.meta.url))
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
 
+export const urlBehind = (proxy: PostgresProxy, server: PostgresServer): string =>
+  server.url().replace(`:${server.port}/`, `:${proxy.port}/`)
+
 /** One of the hosts, and each that follows it, behind a proxy that can cut its connections. */
 export class Place {
   readonly #folder: string
   readonly #url: string
+  readonly #given: object
+  readonly #program: string
   readonly proxy: PostgresProxy
   #replica: ReplicaProcess | undefined
   /** Whether calls are sent to it. One that stands still gets none. */
   isOpen = false
 
-  private constructor(folder: string, url: string, proxy: PostgresProxy) {
+  private constructor(folder: string, url: string, proxy: PostgresProxy, given: object, program: string) {
     this.#folder = folder
     this.#url = url
+    this.#given = given
+    this.#program = program
     this.proxy = proxy
   }
 
-  /** Each place has an audit of its own. */
-  static async open(folder: string, server: PostgresServer, name: string): Promise<Place> {
+  /** Each place has an audit of its own. `given`: what its program gets besides. */
+  static async open(
+    folder: string, server: PostgresServer, name: string, given: object = {}, program = HOST,
+  ): Promise<Place> {
     const proxy = await PostgresProxy.start(server.port)
-    const url = `${server.url().replace(`:${server.port}/`, `:${proxy.port}/`)}&name=${name}`
-    const place = new Place(folder, url, proxy)
+    const place = new Place(folder, `${urlBehind(proxy, server)}&name=${name}`, proxy, given, program)
     await place.start()
     return place
   }
 
   async start(): Promise<void> {
-    this.#replica = await ReplicaProcess.start(this.#folder, { url: this.#url }, HOST)
+    this.#replica = await ReplicaProcess.start(this.#folder, { ...this.#given, url: this.#url }, this.#program)
     this.isOpen = true
   }
 

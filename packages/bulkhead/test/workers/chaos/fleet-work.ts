@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import type { ManifestInput } from '@bulkhead/contract'
+import { thoroughly } from '../../../../../scripts/thoroughly.ts'
+import { NO_PAUSE, writeExtension } from '../../extension-folder.ts'
+import { TIMES } from '../../postgres/chaos/chaos-work.ts'
+
+export const CALLS = thoroughly(2_000, 100_000)
+/** Of faults. */
+export const ROUNDS = thoroughly(1, Infinity)
+export const FLEET_TIMES = { ...TIMES, leaseMs: 1_000 }
+/** How far the clocks of these machines are from that of the server. */
+export const CLOCKS = { callers: [0, 60_000, -60_000], workers: [0, -60_000, 60_000, 0] } as const
+
+export const CONFIG = { ...NO_PAUSE, extensions: { acts: { runsOn: { labels: ['gpu'] } } } }
+
+/** A call that is made until it has a final outcome, from any caller, with the same key. */
+export interface FleetCall {
+  readonly id: string
+  readonly tool: 'acts' | 'acts_again' | 'looks'
+  readonly n: number
+}
+
+/** Most calls may act once only. */
+export function callOf(n: number, attempt: number): FleetCall {
+  const tool = n % 5 === 1 ? 'looks' : n % 5 === 2 ? 'acts_again' : 'acts'
+  return { id: `${n}.${attempt}`, tool, n }
+}
+
+/** What a run of a tool tells the ledger. `run`: another one for each ticket. */
+export interface Deed {
+  readonly tool: FleetCall['tool']
+  readonly n: number
+  readonly at: 'first' | 'second' | 'look'
+  readonly run: string
+  readonly worker: string
+}
+
+const CODE = `
+const tell = async ({ n, url }, runtime, at, method) => {
+  const worker = await runtime.env.get('WORKER')
+  const deed = JSON.stringify({ tool: runtime.toolName, n, at, run: runtime.callId, worker })
+  await (await runtime.net.fetch(url + '?' + encodeURIComponent(deed), { method })).text()
+}
+const acts = async (args, runtime) => {
+  await tell(args, runtime, 'first', 'POST')
+  await tell(args, runtime, 'second', 'POST')
+  return args.n
+}
+export default { tools: {
+  acts: { execute: acts }, acts_again: { execute: acts },
+  looks: { async execute(args, runtime) {
+    await tell(args, runtime, 'look', 'GET')
+    return args.n
+  } },
+} }`
+
+export function writeActs(home: string, place: string): void {
+  const tool = (name: string, effects: ManifestInput['tools'][number]['effects']) =>
+    ({ name, effects, mode: 'external' as const, gated: true, requires: { net: { hosts: [place] } } })
+  writeExtension(home, {
+    id: 'acts', env: ['WORKER'],
+    tools: [tool('acts', 'once'), tool('acts_again', 'idempotent'), { ...tool('looks', 'none'), mode: 'read' }],
+  }, CODE)
+}
+
+export const homeOf = (folder: string, name: string): string => join(folder, `home-${name}`)
