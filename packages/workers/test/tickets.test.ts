@@ -2,7 +2,7 @@ import { BulkheadError, NO_GRANT } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import { newMachineKey } from '../src/keys/machine-key.ts'
 import { checkTicket, type TicketCheck, UsedTickets } from '../src/ticket/check-ticket.ts'
-import { digestOf, signTicket, type Ticket } from '../src/ticket/ticket.ts'
+import { digestOf, readTicket, signTicket, type Ticket } from '../src/ticket/ticket.ts'
 
 const caller = newMachineKey()
 const body = Buffer.from('{"args":{}}')
@@ -19,7 +19,7 @@ const signed = (of: Partial<Ticket> = {}) => signTicket(ticket(of), caller)
 
 const check = (text: string, of: Partial<TicketCheck> = {}): string => {
   try {
-    checkTicket(text, {
+    checkTicket(readTicket(text), {
       id: 'call-1', tenant: 'acme', epoch: 1, body, fleet: { callers: [{ name: 'c', key: caller.publicKey }] },
       worker: { labels: ['gpu', 'region=eu'], workspaces: ['shop'], major: 1 }, now: NOW,
       used: new UsedTickets(), ...of,

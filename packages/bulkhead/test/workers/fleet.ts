@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import type { PlacedRequest } from '@bulkhead/contract'
-import { type DatabaseTimes, openPostgresStore } from '@bulkhead/store-postgres'
+import { openPostgresStore } from '@bulkhead/store-postgres'
 import { addToFleet, openMachineKey } from '@bulkhead/workers'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
 import type { CreateHostOptions, Host } from '../../src/facade/create-host.ts'
@@ -16,7 +16,7 @@ import { CACHE } from '../cache.ts'
 
 export interface WorkerTerms extends Omit<CreateWorkerOptions, 'store' | 'onCall'> {
   readonly url: string
-  readonly times: Partial<DatabaseTimes>
+  readonly times: Parameters<typeof openPostgresStore>[1]
   /** How far its clock is from that of this process. */
   readonly clockMs?: number
 }

@@ -21,10 +21,13 @@ export class Caller implements PlacedCalls {
   readonly #calls = new Map<string, Placed>()
   readonly #outbox: Outbox
   readonly #forgets: Batches<string, undefined>
+  /** Calls that the store could not forget, or may have although it did not say so. */
+  readonly #left = new Set<string>()
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
   #looksAgain = false
   #judges = false
+  #isStopped = false
   /** How often there was a reason to look. */
   #heard = 0
 
@@ -45,7 +48,10 @@ export class Caller implements PlacedCalls {
     const heard = this.#heard
     const [row] = await this.#database.query(PLACE, [
       id, queueOf(request.demand), labels, workspace, major, sessionId, callId, this.#channel, deadlineMs, ticket, body,
-    ])
+    ]).catch((error: unknown) => {
+      this.#forgetLater(id)
+      throw error
+    })
     if (row!['placed'] === true) this.#watch(call, heard)
     else call.end({ is: 'untaken', workers: await this.#workers() })
     return call
@@ -77,22 +83,36 @@ export class Caller implements PlacedCalls {
 
   async forget({ id }: Placed): Promise<void> {
     this.#drop(id)
-    await this.#forgets.add(id)
+    try {
+      await this.#forgets.add(id)
+    } catch (error) {
+      this.#forgetLater(id)
+      throw error
+    }
+  }
+
+  /** A worker that waits for an answer to it would wait for ever. */
+  #forgetLater(id: string): void {
+    if (this.#isStopped) return
+    this.#left.add(id)
+    this.#watchFromTimeToTime()
   }
 
   /** Called for a notification. From time to time it also looks whether leases are late. */
   look(judges = false): void {
     this.#heard++
     this.#judges ||= judges
-    if (this.#calls.size === 0) return
+    if (this.#calls.size + this.#left.size === 0) return
     this.#looksAgain = true
     this.#looking ??= this.#lookAll().finally(() => { this.#looking = undefined })
   }
 
   /** What runs on workers goes on. The host that takes over closes it. */
   async stop(): Promise<void> {
+    this.#isStopped = true
     clearInterval(this.#timer)
     this.#calls.clear()
+    this.#left.clear()
     await this.#looking
   }
 
@@ -100,12 +120,20 @@ export class Caller implements PlacedCalls {
     this.#calls.set(call.id, call)
     // The worker may have been faster than the answer that the call is placed.
     if (this.#heard !== heard) this.look()
+    this.#watchFromTimeToTime()
+  }
+
+  #watchFromTimeToTime(): void {
     this.#timer ??= setInterval(() => this.look(true), this.#database.times.leaseMs / LOOKS_PER_LEASE)
   }
 
   #drop(id: string): void {
     this.#calls.delete(id)
-    if (this.#calls.size > 0) return
+    this.#rest()
+  }
+
+  #rest(): void {
+    if (this.#calls.size + this.#left.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
@@ -123,6 +151,7 @@ export class Caller implements PlacedCalls {
   }
 
   async #lookOnce(): Promise<void> {
+    await this.#forgetLeft()
     const calls = [...this.#calls.values()]
     if (calls.length === 0) return
     const judges = this.#judges
@@ -132,6 +161,14 @@ export class Caller implements PlacedCalls {
       calls.map(({ isTaken }) => isTaken), calls.map(({ hasBegun }) => hasBegun), MESSAGES, judges,
     ])
     await Promise.all(rows.map((row) => this.#hear(row)))
+  }
+
+  async #forgetLeft(): Promise<void> {
+    const left = [...this.#left]
+    if (left.length === 0) return
+    await this.#database.query(FORGET, [left])
+    for (const id of left) this.#left.delete(id)
+    this.#rest()
   }
 
   async #hear(row: Row): Promise<void> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   BulkheadError, portablePower, type BegunEffect, type CompartmentRequest, type PlacedCall, type PlacedEnd,
   type Power, type RemoteCode, type ToolInvocation, type WorkerDemand,
@@ -22,6 +23,8 @@ export interface RemotePlace {
 
 /** How often a call is given to another worker after one was lost. A call that loses three may be the reason. */
 const MOST_LOSSES = 3
+/** The store that did not answer is asked again after this time. */
+const AGAIN_MS = 200
 /** For a call without a deadline. */
 const LONGEST_MS = 3_600_000
 
@@ -31,6 +34,8 @@ interface Attempt {
   readonly ticket: string
   readonly inbox: Inbox
   outbox: Outbox | undefined
+  /** Aborted with the attempt, or with the call. */
+  readonly over: AbortController
 }
 
 /** One call on a worker. Settles once: by its result, by its cancellation, or by the loss of its worker. */
@@ -120,7 +125,8 @@ export class RemoteCall {
       grant: portablePower(this.#grant, variables), issued: Date.now(), deadlineMs: this.#deadlineMs, idempotencyKey,
     }, key)
     const inbox = new Inbox({ id: this.#id, epoch, ticket }, 'to caller', (by) => caller.isTrustedWorker(by))
-    this.#attempt = { epoch, ticket, inbox, outbox: undefined }
+    this.#attempt?.over.abort()
+    this.#attempt = { epoch, ticket, inbox, outbox: undefined, over: new AbortController() }
     return this.#attempt
   }
 
@@ -144,8 +150,10 @@ export class RemoteCall {
   #reply(entry: Json, id: number, attempt: Attempt): void {
     if (this.#over.signal.aborted || attempt !== this.#attempt) return
     const channel = { id: this.#id, epoch: attempt.epoch, ticket: attempt.ticket }
-    attempt.outbox ??= new Outbox(channel, 'to worker', this.#place.caller.options.key, async (message) =>
-      (await this.#ready.promise).send(message))
+    attempt.outbox ??= new Outbox({
+      channel, direction: 'to worker', key: this.#place.caller.options.key, signal: attempt.over.signal,
+      send: async (message) => (await this.#ready.promise).send(message),
+    })
     try {
       attempt.outbox.add(entry)
     } catch (thrown) {
@@ -173,12 +181,23 @@ export class RemoteCall {
     const { tool, verify, isRepeatable = false } = this.#invocation
     if (begun !== undefined && !isRepeatable) throw outcomeUnknown(tool, worker, begun, verify)
     if (++this.#losses >= MOST_LOSSES) throw lostTooOften(tool, worker)
-    const placed = await this.#ready.promise
-    const next = this.#newAttempt(placed.epoch + 1)
-    const isPlaced = await placed.again(next.ticket, { repeats: isRepeatable })
-    if (isPlaced || this.#over.signal.aborted) return
+    if (await this.#placeAgain(isRepeatable) || this.#over.signal.aborted) return
     const message = `The worker ${worker} was lost, and the call of "${tool}" was closed before another one could take it.`
     throw new BulkheadError('CompartmentCrashed', message)
+  }
+
+  /** Until the store answers, or the call is over: what it has begun must not end as an error of the store. */
+  async #placeAgain(repeats: boolean): Promise<boolean> {
+    const placed = await this.#ready.promise
+    const next = this.#newAttempt(placed.epoch + 1)
+    for (;;) {
+      try {
+        return await placed.again(next.ticket, { repeats })
+      } catch (thrown) {
+        if (this.#over.signal.aborted || !BulkheadError.is(thrown) || thrown.code !== 'StoreUnavailable') throw thrown
+        await pause(AGAIN_MS, undefined, { ref: false })
+      }
+    }
   }
 
   #cancel(reason: BulkheadError): void {
@@ -188,11 +207,12 @@ export class RemoteCall {
   #end(settle: () => void, reason?: BulkheadError): void {
     if (this.#over.signal.aborted) return
     this.#over.abort(reason ?? new BulkheadError('ToolCancelled', 'The call is over.'))
+    this.#attempt?.over.abort()
     settle()
     if (this.#placed) this.#leave(this.#placed)
   }
 
-  /** A store that cannot be reached forgets the call at its deadline. Its worker loses the lease before. */
+  /** A store that cannot be reached forgets it later. */
   #leave(placed: PlacedCall): void {
     placed.forget().catch(() => undefined)
   }

@@ -1,5 +1,5 @@
 import type { Fleet } from '../keys/fleet-file.ts'
-import { digestOf, readTicket, refused, type Ticket } from './ticket.ts'
+import { digestOf, refused, type Ticket } from './ticket.ts'
 
 /** What the ticket is checked against. */
 export interface TicketCheck {
@@ -19,12 +19,10 @@ export interface TicketCheck {
 /** By how much the clocks of two machines may differ. The store measures deadlines by one clock. */
 const SKEW_MS = 5 * 60_000
 
-/** The ticket, if it allows this worker to run this call now. Throws WorkerRefused. */
-export function checkTicket(signed: string, check: TicketCheck): Ticket {
-  const ticket = readTicket(signed)
+/** Whether the ticket, whose signature is that of its caller, allows this worker to run this call now. Throws WorkerRefused. */
+export function checkTicket(ticket: Ticket, check: TicketCheck): void {
   const why = whyRefused(ticket, check)
   if (why !== undefined) throw refused(why)
-  return ticket
 }
 
 function whyRefused(ticket: Ticket, { id, tenant, epoch, body, fleet, worker, now, used }: TicketCheck): string | undefined {

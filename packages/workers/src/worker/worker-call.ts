@@ -16,8 +16,8 @@ export interface WorkerParts {
   readonly major: number
   readonly used: UsedTickets
   readonly compartments: Compartments
-  /** Verified packages by digest. Rejects with WorkerRefused. */
-  readonly extension: (digest: string) => Promise<ExtensionDescriptor>
+  /** Verified packages by digest. `call`: the placed call that needs it. Rejects with WorkerRefused and StoreUnavailable. */
+  readonly extension: (digest: string, call: string) => Promise<ExtensionDescriptor>
 }
 
 /** Runs one leased call. Never rejects. */
@@ -37,7 +37,7 @@ export async function runLeasedCall(leased: LeasedCall, parts: WorkerParts): Pro
   }
   let result: CallResult
   try {
-    result = { value: await runTicket(leased, link, parts) }
+    result = { value: await runTicket(leased, ticket, link, parts) }
   } catch (thrown) {
     result = { error: BulkheadError.from(thrown, 'ToolExecutionFailed') }
   }
@@ -46,14 +46,13 @@ export async function runLeasedCall(leased: LeasedCall, parts: WorkerParts): Pro
   onCall?.({ tool: ticket.tool, session: ticket.session, call: ticket.call, error, ms: performance.now() - since })
 }
 
-async function runTicket(leased: LeasedCall, link: CallerLink, parts: WorkerParts) {
+async function runTicket(leased: LeasedCall, ticket: Ticket, link: CallerLink, parts: WorkerParts) {
   const { options, major, used, compartments } = parts
+  const { id, tenant, epoch, body: bytes } = leased
   const worker = { labels: options.labels, workspaces: [...options.workspaces.keys()], major }
-  const ticket = checkTicket(leased.ticket, {
-    id: leased.id, tenant: leased.tenant, epoch: leased.epoch, body: leased.body, fleet: options.fleet(), worker, now: Date.now(), used,
-  })
+  checkTicket(ticket, { id, tenant, epoch, body: bytes, fleet: options.fleet(), worker, now: Date.now(), used })
   const body = readBody(leased.body)
-  const extension = await parts.extension(ticket.package)
+  const extension = await parts.extension(ticket.package, leased.id)
   const tool = toolOf(ticket, extension)
   const key = {
     caller: ticket.caller, tenant: ticket.tenant, workspace: ticket.workspace, config: body.config,

@@ -4,7 +4,7 @@ import { BulkheadError, type ExtensionDescriptor, type WorkerInfo } from '@bulkh
 import { UsedTickets } from '../ticket/check-ticket.ts'
 import { refused } from '../ticket/ticket.ts'
 import { Compartments } from './compartments.ts'
-import { runLeasedCall } from './worker-call.ts'
+import { runLeasedCall, type WorkerParts } from './worker-call.ts'
 import type { WorkerOptions } from './worker-options.ts'
 
 /** A worker that serves calls. */
@@ -57,15 +57,16 @@ export async function serveWorker(options: WorkerOptions): Promise<Worker> {
 }
 
 /** Each package is verified once. What was refused is tried again. */
-function admitted({ admit, placements }: WorkerOptions): (digest: string) => Promise<ExtensionDescriptor> {
+function admitted({ admit, placements }: WorkerOptions): WorkerParts['extension'] {
   const known = new Map<string, Promise<ExtensionDescriptor>>()
-  return (digest) => {
+  return (digest, call) => {
     const found = known.get(digest)
     if (found) return found
-    const admitting = admit(digest, () => placements.readPackage(digest)).catch((thrown: unknown) => {
+    const admitting = admit(digest, () => placements.readPackage(digest, call)).catch((thrown: unknown) => {
       known.delete(digest)
       const { code, message } = BulkheadError.from(thrown)
-      throw code === 'WorkerRefused' ? thrown : refused(`it does not trust the package ${digest.slice(0, 16)}…: ${message.replace(/\.$/, '')}`)
+      if (code === 'WorkerRefused' || code === 'StoreUnavailable') throw thrown
+      throw refused(`it does not trust the package ${digest.slice(0, 16)}…: ${message.replace(/\.$/, '')}`)
     })
     known.set(digest, admitting)
     return admitting

@@ -16,42 +16,39 @@ export const CONFIG = { ...NO_PAUSE, extensions: { acts: { runsOn: { labels: ['g
 /** A call that is made until it has a final outcome, from any caller, with the same key. */
 export interface FleetCall {
   readonly id: string
-  readonly tool: 'acts' | 'acts_again' | 'looks'
+  readonly tool: (typeof TOOLS)[number]
   readonly n: number
 }
 
-/** Most calls may act once only. */
-export function callOf(n: number, attempt: number): FleetCall {
-  const tool = n % 5 === 1 ? 'looks' : n % 5 === 2 ? 'acts_again' : 'acts'
-  return { id: `${n}.${attempt}`, tool, n }
-}
+/** Six of ten have no effect, three have two effects that must not happen twice, one has two that may. */
+const TOOLS = ['looks', 'acts', 'looks', 'acts', 'looks', 'acts_again', 'looks', 'acts', 'looks', 'looks'] as const
+
+export const callOf = (n: number, attempt: number): FleetCall =>
+  ({ id: `${n}.${attempt}`, tool: TOOLS[n % TOOLS.length]!, n })
 
 /** What a run of a tool tells the ledger. `run`: another one for each ticket. */
 export interface Deed {
   readonly tool: FleetCall['tool']
   readonly n: number
-  readonly at: 'first' | 'second' | 'look'
+  readonly at: 'first' | 'second'
   readonly run: string
   readonly worker: string
 }
 
 const CODE = `
-const tell = async ({ n, url }, runtime, at, method) => {
+const tell = async ({ n, url }, runtime, at) => {
   const worker = await runtime.env.get('WORKER')
   const deed = JSON.stringify({ tool: runtime.toolName, n, at, run: runtime.callId, worker })
-  await (await runtime.net.fetch(url + '?' + encodeURIComponent(deed), { method })).text()
+  await (await runtime.net.fetch(url + '?' + encodeURIComponent(deed), { method: 'POST' })).text()
 }
 const acts = async (args, runtime) => {
-  await tell(args, runtime, 'first', 'POST')
-  await tell(args, runtime, 'second', 'POST')
+  await tell(args, runtime, 'first')
+  await tell(args, runtime, 'second')
   return args.n
 }
 export default { tools: {
   acts: { execute: acts }, acts_again: { execute: acts },
-  looks: { async execute(args, runtime) {
-    await tell(args, runtime, 'look', 'GET')
-    return args.n
-  } },
+  looks: { execute: ({ n }) => n },
 } }`
 
 export function writeActs(home: string, place: string): void {
@@ -59,7 +56,10 @@ export function writeActs(home: string, place: string): void {
     ({ name, effects, mode: 'external' as const, gated: true, requires: { net: { hosts: [place] } } })
   writeExtension(home, {
     id: 'acts', env: ['WORKER'],
-    tools: [tool('acts', 'once'), tool('acts_again', 'idempotent'), { ...tool('looks', 'none'), mode: 'read' }],
+    tools: [
+      tool('acts', 'once'), tool('acts_again', 'idempotent'),
+      { name: 'looks', effects: 'none', mode: 'read', gated: false, requires: {} },
+    ],
   }, CODE)
 }
 
