@@ -105,23 +105,26 @@ export const ONLY_TENANT_KEYS = `
   END $$;
   ALTER INDEX @.entry_key ALTER COLUMN 3 SET STATISTICS 0;`
 
-/** What the role of a tenant may do, by table. No sequence, no function and no other table. */
+/**
+ * What the role of a tenant may do, by table. No sequence, no function and no other table. Where nothing is deleted, the
+ * rights to change are those of columns: with one on the whole table, a tenant could lock it against all others.
+ */
 export const RIGHTS: ReadonlyMap<string, string> = new Map([
   ['store_version', 'SELECT'],
   ['entry', 'SELECT, INSERT, UPDATE, DELETE'],
-  ['audit_chain', 'SELECT, INSERT, UPDATE'],
+  ['audit_chain', 'SELECT, INSERT, UPDATE (first_position, before_link, last_position, last_link)'],
   ['audit', 'SELECT, INSERT, DELETE'],
   ['change', 'SELECT, INSERT, DELETE'],
   ['content', 'SELECT, INSERT, UPDATE, DELETE'],
   ['gate', 'SELECT, UPDATE (revision, number, epoch, frozen)'],
   ['seat', 'SELECT, INSERT, UPDATE, DELETE'],
-  ['heartbeat', 'SELECT, INSERT, UPDATE'],
+  ['heartbeat', 'SELECT, INSERT, UPDATE (at)'],
   ['open_call', 'SELECT, INSERT, UPDATE, DELETE'],
   ['shown', 'SELECT, INSERT, UPDATE, DELETE'],
   ['worker', 'SELECT'],
   ['placed', 'SELECT, INSERT, UPDATE, DELETE'],
   ['placed_message', 'SELECT, INSERT, DELETE'],
   ['placed_chunk', 'SELECT, DELETE'],
-  ['package', 'SELECT, INSERT, UPDATE'],
-  ['package_chunk', 'SELECT, INSERT, UPDATE'],
+  ['package', 'SELECT, INSERT, UPDATE (chunks, used)'],
+  ['package_chunk', 'SELECT, INSERT, UPDATE (bytes)'],
 ])
