@@ -13,6 +13,7 @@ import { assembleHost } from '../src/facade/create-host.ts'
 import { LEARN_VARIABLE, learningHere, startLearning, type LearnedCall } from '../src/facade/policy/learning.ts'
 import { learnedNeeds, proposeRules } from '../src/facade/policy/proposal.ts'
 import { askedSession } from '../src/facade/policy/recorded-decisions.ts'
+import { createHost } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
 
@@ -59,6 +60,56 @@ it('runs what a mode would ask about, proposes the smallest rules, and writes th
   expect((JSON.parse(readFileSync(file(), 'utf8')) as { readonly rules: readonly Rule[] }).rules.slice(2)).toEqual([
     rule('write', join(folder, 'src/**'), 'allow'), rule('bash', 'touch made', 'allow'),
   ])
+})
+
+it('records under the mode learn, and proposes in that folder without a command', WALLS, async () => {
+  const config = (settings: object) => writeFileSync(file(), JSON.stringify(settings))
+  const write = (path: string) => ['write', { path, content: '' }] as const
+  const work = async (...calls: readonly (readonly [string, object])[]) => {
+    await using stack = new AsyncDisposableStack()
+    const home = join(folder, 'home/.bulkhead')
+    const host = await createHost({ workspace: folder, home, cache: CACHE, env: {}, trust: 'once' })
+    stack.defer(async () => void await host.close())
+    const session = await host.openSession()
+    const codes: unknown[] = []
+    for (const [index, [name, args]] of calls.entries()) {
+      const outcome = await session.call({ id: `c${index}`, name, arguments: args })
+      codes.push(outcome.type === 'error' ? outcome.error.code : outcome.type)
+    }
+    return { codes, diagnostics: host.diagnostics.map(({ path, message }) => [path, message]) }
+  }
+  const propose = async (...more: readonly string[]) => {
+    const { code, stdout } = await inside(['learn', '--json', ...more], folder)
+    return { code, report: JSON.parse(stdout) as object }
+  }
+  expect(await propose()).toMatchObject({ code: 1, report: { error: { code: 'NotFound' } } })
+
+  const rules = [rule('write', 'gen/**', 'deny'), rule('write', 'ask/**', 'ask')]
+  config({ mode: 'learn', rules })
+  const calls = [write('a'), write('gen/a'), write('ask/a'), ['bash', { command: 'curl https://example.com/' }]] as const
+  const codes = ['output', 'RuleDenied', 'ApprovalDenied', 'CapabilityDenied']
+  expect((await work(...calls)).codes).toEqual(codes)
+  const allows = expect.stringContaining('every call of write for') as string
+  const expected = {
+    calls: 1, asksToday: 1, asksThen: 0, otherwise: [{ tool: 'write', today: 'ask', after: 'allow' }],
+    proposal: { rules: [{ rule: rule('write', join(folder, 'a'), 'allow'), allows }] },
+  }
+  expect(await propose()).toMatchObject({ code: 1, report: { ...expected, added: [] } })
+  expect(await propose('--yes')).toMatchObject({ code: 0, report: expected })
+  expect(readdirSync(join(folder, 'home/.bulkhead/learning/kept'))).toEqual([])
+
+  // Another ceiling, which a person gave.
+  config({ mode: 'learn', learn: { ceiling: { fs: { read: ['{workspace}/**'], write: ['{workspace}/out/**'] } } } })
+  expect((await work(write('out/a'), write('b'))).codes).toEqual(['output', 'CapabilityDenied'])
+  // A project has no say.
+  config({})
+  mkdirSync(join(folder, '.bulkhead'))
+  writeFileSync(join(folder, '.bulkhead/config.json'), JSON.stringify({ mode: 'learn', learn: {} }))
+  const ofProject = await work(write('c'))
+  expect(ofProject.codes).toEqual(['ApprovalDenied'])
+  expect(ofProject.diagnostics).toEqual(expect.arrayContaining([
+    ['/mode', expect.stringContaining('cannot make a host learn')], ['/learn', expect.stringContaining('A project cannot')],
+  ]))
 })
 
 it('lets a host learn only with a grant that this user made in its home', () => {

@@ -20,7 +20,7 @@ import { inspectable, UseListeners } from './inspectable.ts'
 import { mcpBook } from './mcp-book.ts'
 import { type OpenPlace, openPlace, OpenPlaces, type TrustChoice } from './open-place.ts'
 import { OwnTools } from './own-tools.ts'
-import { LEARNING_CEILING, learningHere, learningSession } from './policy/learning.ts'
+import { keptRecorder, learningHere, requireWorkWall } from './policy/learning.ts'
 import { rememberWalls } from './remembered-walls.ts'
 import { replicaRecords } from './replica-records.ts'
 import { replaySession } from './replay/replay-session.ts'
@@ -103,10 +103,10 @@ export async function assembleHost(
   const env = options.env ?? process.env
   const { config: defaults, agentsRequire, agentLevels } = profileOf(options.profile)
   const bundled = createBundledLayer(options, agentLevels)
-  const learning = learningHere(home, await canonicalPath(options.workspace), process.env)
-  const below = learning ? { ...defaults, policy: { ...defaults?.policy, ceiling: LEARNING_CEILING } } : defaults
+  const workspace = await canonicalPath(options.workspace)
+  const learning = learningHere(home, workspace, process.env)
   const folders = { ...options, ...(userConfig !== undefined && { userConfig }) }
-  const loader = createLoader({ ...loaderOptions(home, folders, bundled.extensions), ...(below && { defaults: below }) })
+  const loader = createLoader({ ...loaderOptions(home, folders, bundled.extensions), ...(defaults && { defaults }) })
   const operator = operatorEnvironment(env)
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
   const closing = new AbortController()
@@ -116,7 +116,7 @@ export async function assembleHost(
   const owner = createProcessOwner()
   const surroundings = {
     variables: env, operator, home, tenant: options.tenant, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
-    signal: closing.signal, ...ofSandbox, uses, ...(learning && { onUse: learning.onUse }),
+    signal: closing.signal, ...ofSandbox, uses,
     storeFiles: await Promise.all((store.files ?? []).map(canonicalPath)), placements: store.placements,
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>
@@ -137,8 +137,20 @@ export async function assembleHost(
     ...(agentsRequire && { agentsRequire }),
   })
   const places = new OpenPlaces(host, first)
-  if (learning) host.on(learning.onEvent, ['ToolInvocationDecided'])
-  const sessionOptions = <Options extends SessionOptions>(given: Options): Options => learning ? learningSession(given) : given
+  let records = false
+  /** Before the first session that learns, its calls are recorded. */
+  const prepared = async <Options extends SessionOptions>(given: Options): Promise<Options> => {
+    const canonical = await inCanonicalFolder(given)
+    const session = learning ? { ...canonical, mode: 'learn' as const } : canonical
+    if ((session?.mode ?? places.config.merged.mode) !== 'learn') return session
+    requireWorkWall(await first.sandbox.commandWalls?.())
+    if (records) return session
+    records = true
+    const { onEvent, onUse } = learning ?? keptRecorder(home, workspace)
+    host.on(onEvent, ['ToolInvocationDecided'])
+    uses.on(({ tool, part, subject }) => onUse({ tool, part, subject }))
+    return session
+  }
   bundled.attach(host, places)
   const own = new OwnTools(host, loader, () => places.config)
   const prompts = new SessionPrompts(home, () => host.agents())
@@ -168,11 +180,11 @@ export async function assembleHost(
     unregister: (name, layer) => own.unregister(name, layer),
     async resumeSession(id, session = {}) {
       if (options.discover !== 'when-asked') await places.servers.discover()
-      return host.resumeSession(id, sessionOptions(await inCanonicalFolder(session)))
+      return host.resumeSession(id, await prepared(session))
     },
     async openSession(session = {}) {
       if (options.discover !== 'when-asked') await places.servers.discover()
-      return host.openSession(sessionOptions(await inCanonicalFolder(session)))
+      return host.openSession(await prepared(session))
     },
     ...(store.forgets ? {} : { replicas: replicaRecords(store, owner, first.report.config.merged) }),
     mcp: mcpBook(() => places.servers),

@@ -41,7 +41,8 @@ export const PLACEMENTS = ['inline', 'thread', 'process'] as const
  */
 export type Placement = (typeof PLACEMENTS)[number]
 
-export const SECURITY_MODES = ['ask', 'allowlist', 'yolo'] as const
+/** The strictest first. */
+export const SECURITY_MODES = ['ask', 'allowlist', 'learn', 'yolo'] as const
 /** ask: a new key asks a person. allowlist: listed keys pass, others ask. yolo: ask becomes allow, and nothing else. */
 export type SecurityMode = (typeof SECURITY_MODES)[number]
 

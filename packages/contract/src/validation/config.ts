@@ -7,7 +7,7 @@ import { retries, treatment } from './call-settings.ts'
 import { commands } from './commands.ts'
 import { extensionId, headerName, secretName, toolName, webUrl, workerLabel, workspaceName } from './fields.ts'
 import { languageServer, localServer } from './local-servers.ts'
-import { budgetLimits, commandSafetyConfigSchema, packagePolicy, perLayer, ruleSchema } from './policy.ts'
+import { budgetLimits, commandSafetyConfigSchema, learnSettings, packagePolicy, perLayer, ruleSchema } from './policy.ts'
 import { search } from './search.ts'
 import { auditSettings, storeSettings } from './store.ts'
 
@@ -222,7 +222,11 @@ const approvals = z.strictObject({
 
 export const configFileSchema = z.strictObject({
   $schema: z.string().optional().describe('The JSON Schema of this file, for editors.'),
-  mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new. Default: ask.'),
+  mode: z.enum(SECURITY_MODES).optional().describe(
+    'What happens to a gated call whose key is new. learn: it runs under the ceiling in `learn`, and is recorded for '
+    + '`bulkhead learn`. A project cannot set learn. Default: ask.',
+  ),
+  learn: learnSettings.optional().describe('How a policy is learned. Of no effect in the configuration of a project.'),
   allowlist: z.array(z.string().min(1).max(1024)).optional()
     .describe('Entries such as read, mem_*, mcp:github:*, bash:git status or web_fetch:*.example.com, for the mode allowlist.'),
   rules: z.array(ruleSchema).optional().describe('Permission rules of this layer.'),

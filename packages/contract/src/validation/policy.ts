@@ -139,3 +139,11 @@ export const packagePolicy = z.strictObject({
   ceiling: ceilingSet.optional()
     .describe('The most any tool may be granted. Anything that it does not name is not granted.'),
 })
+
+/** How a policy is learned. */
+export const learnSettings = z.strictObject({
+  ceiling: ceilingSet.optional().describe(
+    'The most that a tool may do. Other ceilings apply as well. Default: the workspace and commands behind the work '
+    + 'wall; no network, no environment variables, no secrets.',
+  ),
+})

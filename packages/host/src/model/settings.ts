@@ -117,7 +117,7 @@ export class Settings {
 export type ModeAuthor = 'written' | 'project' | 'default'
 
 const WRITERS: readonly ConfigLayer[] = ['global', 'embedder', 'machine']
-export const isAsking = (mode: SecurityMode | undefined): boolean => mode !== undefined && mode !== 'yolo'
+export const isAsking = (mode: SecurityMode | undefined): boolean => mode !== undefined && mode !== 'yolo' && mode !== 'learn'
 
 /** Of the value in effect and the written one. */
 function stricter<Value extends boolean | number | undefined>(value: Value, written: Value): Value {

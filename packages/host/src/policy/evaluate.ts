@@ -164,12 +164,15 @@ function answerByMode(
   { tool, session: { policy } }: ValidatedCall, analysis: CallAnalysis, asks: readonly Verdict[],
 ): ModeAnswer | undefined {
   if (policy.isModeOfProject && asks.some(({ isWritten }) => isWritten)) return undefined
-  if (policy.mode === 'yolo') return { verdict: YOLO, answers: ({ ofMode }) => ofMode === true }
+  if (policy.mode === 'yolo' || policy.mode === 'learn') {
+    return { verdict: policy.mode === 'yolo' ? YOLO : LEARN, answers: ({ ofMode }) => ofMode === true }
+  }
   if (!policy.allowlisted(tool, analysis)) return undefined
   return { verdict: LISTED, answers: ({ ofMode, questions }) => ofMode === true && questions !== undefined }
 }
 
 const YOLO = allow('approval', 'mode yolo', 'this mode skips its own questions')
+const LEARN = allow('approval', 'mode learn', 'a policy is learned, so no mode asks')
 const LISTED = approve('approval', 'allowlist', 'the key is on the allowlist')
 
 /** Whether the host itself reads from the arguments what a call needs. Of a program it reads only which tools it names. */

@@ -1,6 +1,6 @@
 import {
-  beyond, compileCeiling, narrowPower, powerItems, type AgentManifest, type Ceiling, type Power, type PowerItem,
-  type ScopedRule, type SecurityMode, type SetAside, type StateMachine, type Touch, type VariableValues,
+  beyond, compileCeiling, narrowPower, powerItems, SECURITY_MODES, type AgentManifest, type Ceiling, type Power,
+  type PowerItem, type ScopedRule, type SecurityMode, type SetAside, type StateMachine, type Touch, type VariableValues,
 } from '@bulkhead/contract'
 import { additionOf, boundOf, confinementOf, type AgentBound, type AgentsRequire } from './agent-bound.ts'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
@@ -9,6 +9,7 @@ import { roleFlag, type ModeAuthor, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis } from './model/checked-call.ts'
 import { inOrder, type Guard, type CallCheck } from './guards.ts'
+import { LEARNING_CEILING, refuseOpen } from './learning-mode.ts'
 import { questionOfMode, runsByMode } from './mode-treatment.ts'
 import { policiesOf, type Policy } from './policies.ts'
 import { SessionRules } from './session-rules.ts'
@@ -122,6 +123,8 @@ export class SessionPolicy {
   readonly addition: Power | undefined
   readonly #sources: PolicySources
   readonly #ceiling: Power | undefined
+  /** Of the mode learn. */
+  readonly #learning: Power | undefined
   /** The ceiling of the agent. */
   readonly #bound: AgentBound | undefined
   readonly #tools = new WeakMap<ToolEntry, ToolPolicy>()
@@ -136,7 +139,8 @@ export class SessionPolicy {
     const { parent, settings: { file, layers } } = sources
     this.role = sources.role
     this.commandSafety = parent ? undefined : commandSafetyOf(layers)
-    this.watchdogs = sources.watchdogs
+    const learns = this.mode === 'learn' && parent?.mode !== 'learn'
+    this.watchdogs = learns ? [refuseOpen, ...sources.watchdogs] : sources.watchdogs
     this.stateMachine = sources.stateMachine
     this.isStaged = sources.stateMachine !== undefined || parent?.isStaged === true
     this.guards = inOrder(sources.guards, file.guards?.pre)
@@ -150,8 +154,10 @@ export class SessionPolicy {
     this.rules = new SessionRules(rules, sources.variables, sources.isTool)
     this.#sources = sources
     this.#ceiling = sources.ceiling && compileCeiling(sources.ceiling, sources.variables)
+    this.#learning = learns ? compileCeiling(file.learn?.ceiling ?? LEARNING_CEILING, sources.variables) : undefined
     this.#bound = boundOf(sources)
-    const limits = this.lineage.flatMap((policy) => [policy.#bound?.power ?? [], policy.#ceiling ?? []].flat())
+    const limits = this.lineage.flatMap((policy) =>
+      [policy.#bound?.power ?? [], policy.#ceiling ?? [], policy.#learning ?? []].flat())
     this.confinement = confinementOf(limits, this.lineage.flatMap((policy) => policy.rules.all), sources)
     this.addition = additionOf(limits, sources)
     this.policies = [...parent?.policies ?? [], ...policiesOf(this)]
@@ -239,6 +245,8 @@ export class SessionPolicy {
     if (bound) narrow(bound.source, ({ env, secrets, state }) => ({ ...bound.power, env, secrets, state }))
     const ceiling = this.#ceiling
     if (ceiling) narrow('ceiling of the session', () => ceiling)
+    const learning = this.#learning
+    if (learning) narrow('ceiling of the mode learn', () => learning)
     return steps
   }
 
@@ -282,8 +290,6 @@ const OF_EXTENSION: ReadonlySet<PowerItem['kind']> = new Set(['env', 'secret', '
 /** Each capability is a kind of its own. */
 const kindOf = ({ kind, subject }: PowerItem): string => kind === 'capability' ? `${kind} ${subject}` : kind
 
-/** Strictest first. */
-const MODES: readonly SecurityMode[] = ['ask', 'allowlist', 'yolo']
 /** `other`: undefined for none. */
 export const stricterMode = (mode: SecurityMode, other: SecurityMode = mode): SecurityMode =>
-  MODES.find((each) => each === mode || each === other) ?? 'ask'
+  SECURITY_MODES.find((each) => each === mode || each === other) ?? 'ask'

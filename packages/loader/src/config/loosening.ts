@@ -39,6 +39,10 @@ export function withinWritten(
 ): { readonly config: ConfigFile; readonly ignored: readonly LooseningSetting[] } {
   const ignored: LooseningSetting[] = []
   const keep = (value: Json, before: Json | undefined, at: readonly string[], place: string): Json | undefined => {
+    if (place === 'mode' && value === LEARNING) {
+      ignored.push({ path: '/mode', value, before })
+      return undefined
+    }
     if (OWN.has(place)) return value
     if (isJsonObject(value) && MERGED_MAPS.has(place)) {
       return Object.fromEntries(Object.entries(value).flatMap(([key, member]) => {
@@ -56,8 +60,11 @@ export function withinWritten(
   return { config: keep(project as unknown as Json, written as unknown as Json, [], '') as ConfigFile, ignored }
 }
 
-/** The mode yolo asks nothing that an allowlist could answer. */
-const askingMode = ({ mode }: ConfigFile): string | undefined => mode === 'yolo' ? undefined : mode
+/** A project could make its own calls run without a question. */
+export const LEARNING = 'learn'
+
+/** These modes ask nothing that an allowlist could answer. */
+const askingMode = ({ mode }: ConfigFile): string | undefined => mode === 'yolo' || mode === LEARNING ? undefined : mode
 
 interface Leaf {
   readonly at: readonly string[]
@@ -101,7 +108,7 @@ const STRICTER: readonly (readonly [RegExp, IsStricter])[] = [
   [/^rules\/\*$/, (rule) => isJsonObject(rule) && rule['action'] !== 'allow'],
   [/^roles\/\*$/, (allowed) => allowed === false],
   [/^toolsEnabled$|^sandbox\/os$|^audit\/require$|^approvals\/projectDays$|^watchdogs(?:\/|$)/, noEffect],
-  [/^policy\/conformance\/|^commands\/|^treatment\/|^store\/|^record$|^extensions\/\*\/runsOn$/, noEffect],
+  [/^policy\/conformance\/|^commands\/|^treatment\/|^store\/|^learn\/|^record$|^extensions\/\*\/runsOn$/, noEffect],
   [/^approvals\/sessionMinutes$|^budget\/|^search\/callsPerSession$|^(?:tools\/\*|search)\/timeoutMs$/, lower],
   [/^retries\/attempts$/, lowerThan(CALL_LIMITS.attempts)],
   [/^(?:tools\/\*|extensions\/\*|skills)\/enabled$/, switchedOff],

@@ -25,7 +25,7 @@ function partsOf({ layer, config }: LayerConfig): Readonly<Record<'overrides' | 
   const all = config as unknown as JsonObject
   if (layer === 'machine') return { overrides: {}, restrictions: all }
   if (layer !== 'project') return { overrides: all, restrictions: {} }
-  const { approvals, watchdogs, commands: _commands, treatment: _treatment, store: _store, record: _record, ...counting } = all
+  const { approvals, watchdogs, commands: _commands, treatment: _treatment, store: _store, record: _record, learn: _learn, ...counting } = all
   const overrides = { ...counting, ...(config.extensions && { extensions: onThisMachine(config.extensions) }) }
   return { overrides, restrictions: { ...(approvals && { approvals }), ...(watchdogs && { watchdogs }) } }
 }

@@ -6,7 +6,7 @@ import { findJsonFault, JSON_LIMITS, type Json, type JsonObject } from '@bulkhea
 import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { visibleText } from '@bulkhead/kit/text'
 import { diagnose, type Fault } from '../model/result.ts'
-import { withinWritten, type LooseningSetting } from './loosening.ts'
+import { LEARNING, withinWritten, type LooseningSetting } from './loosening.ts'
 import { readMachinePolicy } from './machine-policy.ts'
 import { mergeLayers } from './merge-layers.ts'
 import {
@@ -95,7 +95,9 @@ function countingSettings(
 
 const ignoredFault = ({ path, value, before }: LooseningSetting): Fault => ({
   stage: 'configSchema', code: 'ConfigInvalid', path,
-  message: path === '/allowlist'
+  message: path === '/mode' && value === LEARNING
+    ? 'A project cannot make a host learn a policy, so this has no effect. Set it in your own configuration.'
+    : path === '/allowlist'
     ? `The allowlist of the project is not used: the mode ${JSON.stringify(before)} was chosen by you or for this `
       + 'machine, and a project cannot loosen it.'
     : `${visibleText(path)} of the project is not used: your configuration has ${shown(before)}, and `
@@ -160,6 +162,8 @@ const NOT_OF_PROJECTS: readonly (readonly [setting: keyof ConfigFile, what: stri
   ['store', 'choose the store'],
   // … have private results kept, or hide what it did.
   ['record', 'decide what is recorded'],
+  // … widen what calls may do that run without a question.
+  ['learn', 'change how a policy is learned'],
 ]
 
 const refusedToProject = ({ layer, config }: LayerConfig): Fault[] => NOT_OF_PROJECTS

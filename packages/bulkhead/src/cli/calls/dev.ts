@@ -5,6 +5,7 @@ import { styleText } from 'node:util'
 import { unusedPowers } from '@bulkhead/conformance'
 import {
   BulkheadError, declaredPower, powerItems, powerPhrases, type CapabilityUse, type ExtensionDescriptor,
+  type SecurityMode,
 } from '@bulkhead/contract'
 import { parseJson } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -65,7 +66,7 @@ interface Workbench {
   readonly folder: string
   readonly build: () => Promise<Packed>
   readonly workspace: string
-  readonly mode: 'ask' | 'allowlist' | 'yolo' | undefined
+  readonly mode: SecurityMode | undefined
   readonly uses: readonly CapabilityUse[]
   readonly traces: FailureTraces
   readonly inspected: Inspected | undefined

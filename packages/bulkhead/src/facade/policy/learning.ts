@@ -1,18 +1,13 @@
-import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BulkheadEvent, CapabilityUse, Ceiling } from '@bulkhead/contract'
-import type { CallCheck, SessionOptions } from '@bulkhead/host'
+import { BulkheadError, type BulkheadEvent, type CapabilityUse, type CommandWalls } from '@bulkhead/contract'
 import { namesIn } from '@bulkhead/kit/folders'
 import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 import { readPrivateFile } from '@bulkhead/kit/private-file'
 
 /** Names the folder where a host that learns records. It counts only if that folder is in the home of the host. */
 export const LEARN_VARIABLE = 'BULKHEAD_LEARN'
-
-/** The workspace, and commands behind a wall. No network, no variables and no secrets. */
-export const LEARNING_CEILING: Ceiling = {
-  fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] }, shell: [{ cmd: '*', args: [{ rest: true }] }], state: true,
-}
 
 /** A call that was allowed or denied while a host learned. */
 export interface LearnedCall {
@@ -36,8 +31,13 @@ export interface LearnedUse extends CapabilityUse {
 
 /** What one process records at most. */
 const MOST_BYTES = 20_000_000
+/** What all processes keep for `bulkhead learn` at most. Then nothing more is recorded. */
+const MOST_KEPT_BYTES = 200_000_000
 const GRANT = 'grant.json'
 const folderOf = (home: string): string => join(home, 'learning')
+const keptFolder = (home: string): string => join(folderOf(home), 'kept')
+const startOf = (workspace: string): string => hash('sha256', workspace).slice(0, 16)
+const newFile = (folder: string, start: string): string => join(folder, `${start}-${crypto.randomUUID()}.jsonl`)
 
 /** Lets hosts of this home learn until it is disposed. Only this user can read or write the folder. */
 export function startLearning(home: string): Disposable & { readonly id: string; readonly folder: string } {
@@ -63,23 +63,51 @@ export function learningHere(
   } catch {
     return undefined
   }
-  return new LearningRecorder(join(folder, `${process.pid}-${crypto.randomUUID()}.jsonl`), workspace)
+  return new LearningRecorder(newFile(folder, startOf(workspace)), workspace)
 }
+
+/** The recorder of a host whose configuration has the mode learn. The record stays until `bulkhead learn` has used it. */
+export function keptRecorder(home: string, workspace: string): LearningRecorder {
+  const folder = keptFolder(home)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const kept = namesIn(folder).reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0)
+  return new LearningRecorder(newFile(folder, startOf(workspace)), workspace, MOST_KEPT_BYTES - kept)
+}
+
+/** What hosts with the mode learn recorded in a folder. */
+export const readKept = (home: string, workspace: string): Learned => readLearned(keptFolder(home), startOf(workspace))
+
+export function forgetKept(home: string, workspace: string): void {
+  const folder = keptFolder(home)
+  for (const name of namesIn(folder)) if (name.startsWith(startOf(workspace))) rmSync(join(folder, name), { force: true })
+}
+
+/** Without it, commands would run with all that you can do, and unasked. */
+export function requireWorkWall(walls: CommandWalls | undefined): void {
+  if (walls?.work) return
+  const why = 'No work wall stands around commands on this machine, so no policy is learned: calls would run unasked.'
+  throw new BulkheadError('CapabilityUnavailable', `${why} "bulkhead doctor" says what is missing.`)
+}
+
+const BY_PEOPLE: ReadonlySet<string> = new Set(['person', 'sm-grant-token'])
 
 /** Writes what a host decides and what its tools use. Beyond the bound, nothing more is recorded. */
 export class LearningRecorder {
   readonly #file: string
   readonly #workspace: string
-  #bytes = 0
+  #left: number
 
-  constructor(file: string, workspace: string) {
+  constructor(file: string, workspace: string, most = MOST_BYTES) {
     this.#file = file
     this.#workspace = workspace
+    this.#left = Math.min(most, MOST_BYTES)
   }
 
   readonly onEvent = (event: BulkheadEvent): void => {
     if (event.type !== 'ToolInvocationDecided' || event.use !== undefined || !isJsonObject(event.arguments)) return
-    const { tool, origin, decision, reason, arguments: args, parentCallId, program } = event
+    const { tool, origin, decision, reason, source, arguments: args, parentCallId, program } = event
+    // A person said yes to this one call.
+    if (decision === 'allow' && BY_PEOPLE.has(source)) return
     this.#write({
       kind: 'call', workspace: this.#workspace, tool, arguments: args, decision, reason, layer: origin?.layer ?? '',
       extension: origin?.extension ?? '', byTool: parentCallId !== undefined && program === undefined,
@@ -90,20 +118,25 @@ export class LearningRecorder {
 
   #write(entry: LearnedCall | LearnedUse): void {
     const line = `${JSON.stringify(entry)}\n`
-    this.#bytes += line.length
-    if (this.#bytes > MOST_BYTES) return
+    this.#left -= line.length
+    if (this.#left < 0) return
     try {
       appendFileSync(this.#file, line, { mode: 0o600 })
     } catch {
       // The command that learns has ended, and removed the folder.
-      this.#bytes = MOST_BYTES
+      this.#left = 0
     }
   }
 }
 
+export interface Learned {
+  readonly calls: readonly LearnedCall[]
+  readonly uses: readonly LearnedUse[]
+}
+
 /** What the hosts recorded, in the order of each. */
-export function readLearned(folder: string): { readonly calls: readonly LearnedCall[]; readonly uses: readonly LearnedUse[] } {
-  const lines = namesIn(folder).filter((name) => name.endsWith('.jsonl'))
+export function readLearned(folder: string, start = ''): Learned {
+  const lines = namesIn(folder).filter((name) => name.startsWith(start) && name.endsWith('.jsonl'))
     .flatMap((name) => (readPrivateFile(join(folder, name)) ?? '').split('\n'))
   const entries = lines.flatMap((line): readonly (LearnedCall | LearnedUse)[] => {
     const parsed = parseJson(line)
@@ -113,11 +146,3 @@ export function readLearned(folder: string): { readonly calls: readonly LearnedC
     calls: entries.filter((entry) => entry.kind === 'call'), uses: entries.filter((entry) => entry.kind === 'use'),
   }
 }
-
-/** A command that would run without a wall has a key with this mark. */
-const refuseOpen: CallCheck = ({ approvalKey }) => approvalKey.startsWith('[open]')
-  ? { action: 'deny', reason: 'while a policy is learned, no command runs without a wall' } : undefined
-
-/** A session that asks for no approval of the mode. Rules, watchdogs and guards decide as always. */
-export const learningSession = <Options extends Pick<SessionOptions, 'watchdog'>>(options: Options): Options =>
-  ({ ...options, mode: 'yolo', watchdog: [refuseOpen, options.watchdog ?? []].flat() })

@@ -9,6 +9,8 @@ import type { LearnedCall, LearnedUse } from './learning.ts'
 /** A rule that learned calls need. */
 export interface ProposedRule {
   readonly rule: Rule
+  /** What it adds to today's policy, as the end of a sentence. */
+  readonly allows: string
   /** How many of the calls need it. */
   readonly calls: number
   /** Set if no model asked for it: only tools of others did. */
@@ -32,7 +34,7 @@ export async function proposeRules(
   session: Pick<Session, 'explain'>, calls: readonly LearnedCall[], strict: readonly ScopedRule[],
 ): Promise<Proposal> {
   const denies = strict.filter(({ action }) => action === 'deny')
-  const found = new Map<string, { readonly rule: Rule; readonly calls: LearnedCall[] }>()
+  const found = new Map<string, Found & { readonly calls: LearnedCall[] }>()
   const left: Proposal['left'][number][] = []
   for (const [index, call] of calls.entries()) {
     if (call.decision !== 'allow') continue
@@ -43,7 +45,9 @@ export async function proposeRules(
       left.push({ call, reason: chain.find(({ action }) => action === decision)?.reason ?? 'no rule can allow it' })
       continue
     }
-    for (const rule of rules) found.getOrInsertComputed(keyOf(rule), () => ({ rule, calls: [] })).calls.push(call)
+    for (const [at, rule] of rules.entries()) {
+      found.getOrInsertComputed(keyOf(rule), () => ({ rule, allows: change.allows[at]!, calls: [] })).calls.push(call)
+    }
   }
   return { rules: widened([...found.values()], strict), left }
 }
@@ -62,7 +66,7 @@ const setsAside = (rule: Rule, strict: readonly ScopedRule[]): boolean => strict
 
 const isInside = (rule: Rule, deny: ScopedRule, kind: SubjectKind): boolean => comparePatterns(rule, deny, kind) !== undefined
 
-type Found = { readonly rule: Rule; readonly calls: readonly LearnedCall[] }
+type Found = { readonly rule: Rule; readonly allows: string; readonly calls: readonly LearnedCall[] }
 
 /** Several files of one folder become the folder, and several forms of one command its beginning. */
 function widened(found: readonly Found[], strict: readonly ScopedRule[]): readonly ProposedRule[] {
@@ -73,12 +77,16 @@ function widened(found: readonly Found[], strict: readonly ScopedRule[]): readon
     // An exception to a stricter rule stays exact: a wider one could free more, or be no exception any more.
     const isException = [...members, { rule: rule ?? members[0]!.rule }].some((one) => setsAside(one.rule, strict))
     if (members.length < ENOUGH || rule === undefined || isException) return members.map(proposed)
-    return [proposed({ rule, calls: members.flatMap(({ calls }) => calls) })]
+    return [proposed({ rule, allows: widerWords(rule), calls: members.flatMap(({ calls }) => calls) })]
   })
 }
 
-const proposed = ({ rule, calls }: Found): ProposedRule =>
-  ({ rule, calls: calls.length, onlyThirdParty: calls.every(({ byTool }) => byTool) })
+const widerWords = ({ permission, pattern }: Rule): string => pattern.endsWith('/**')
+  ? `every call of ${permission} for ${pattern.slice(0, -3)} and everything in it`
+  : `every command of ${permission} that matches "${pattern}"`
+
+const proposed = ({ rule, allows, calls }: Found): ProposedRule =>
+  ({ rule, allows, calls: calls.length, onlyThirdParty: calls.every(({ byTool }) => byTool) })
 
 const wider = (rule: Rule): string | undefined => {
   const pattern = widerPattern(rule)

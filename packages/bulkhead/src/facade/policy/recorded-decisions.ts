@@ -75,9 +75,11 @@ function decisionIn(record: JsonObject): RecordedDecision {
   }
 }
 
+const BY_MODE: ReadonlySet<string> = new Set(['mode yolo', 'mode learn', 'allowlist'])
+
 /** Modes and the allowlist answer at the same stage as people. */
 function saidBy(stage: string, source: string, decision: string): RuleAction {
-  const isAnswered = stage === 'approval' && source !== 'mode yolo' && source !== 'allowlist'
+  const isAnswered = stage === 'approval' && !BY_MODE.has(source)
   if (isAnswered || source === 'sm-grant-token') return 'ask'
   return decision === 'allow' ? 'allow' : 'deny'
 }

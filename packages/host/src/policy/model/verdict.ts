@@ -74,7 +74,7 @@ export const ruleName = ({ permission, written = permission, pattern, ...place }
 
 /** What sets a ceiling: a file of the configuration, the session, or its agent. */
 export type CeilingSource =
-  | `policy.ceiling of ${string}` | 'ceiling of the session' | `${'ceiling' | 'requires'} of the agent ${string}`
+  | `policy.ceiling of ${string}` | 'ceiling of the session' | 'ceiling of the mode learn' | `${'ceiling' | 'requires'} of the agent ${string}`
 
 /** A ceiling does not allow `more`. */
 export function ceilingVerdict(more: readonly Pick<PowerItem, 'kind' | 'subject'>[], source: CeilingSource): Verdict {

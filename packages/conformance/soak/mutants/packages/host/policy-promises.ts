@@ -51,6 +51,20 @@ export const HOST_POLICY_PROMISES: readonly Mutant[] = [
     test: 'packages/host/test/policy/approvals/questions.test.ts',
   },
   {
+    what: 'The mode learn has a ceiling',
+    file: 'packages/host/src/policy/session-policy.ts',
+    from: "if (learning) narrow('ceiling of the mode learn', () => learning)",
+    to: '',
+    test: 'packages/bulkhead/test/learn.test.ts',
+  },
+  {
+    what: 'A project cannot set the mode learn',
+    file: 'packages/loader/src/config/loosening.ts',
+    from: "if (place === 'mode' && value === LEARNING) {",
+    to: "if (place === '') {",
+    test: 'packages/bulkhead/test/learn.test.ts',
+  },
+  {
     what: 'Plan mode denies what can change something',
     file: 'packages/host/src/policy/plan-mode.ts',
     from: 'if (analysis.onlyReads || changesNothing(tool)) return undefined',
