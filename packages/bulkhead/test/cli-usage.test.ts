@@ -35,7 +35,7 @@ describe('the command line', () => {
     ['arguments without an option', ['call', 'read', '{"path":"x"}'], /pass its arguments with --args JSON/],
     ['arguments that are not JSON', ['call', 'read', '--args', '{'], /--args is not JSON/],
     ['arguments with __proto__', ['call', 'read', '--args', '{"__proto__":1}'], /--args at \/__proto__/],
-    ['an unknown mode', ['call', 'read', '--mode', 'wild'], /ask, allowlist, yolo/],
+    ['an unknown mode', ['call', 'read', '--mode', 'wild'], /ask, allowlist, learn, yolo/],
     ['a timeout that is not a number', ['call', 'read', '--timeout', 'soon'], /whole number/],
     ['a timeout that is too long', ['call', 'read', '--timeout', '9999999999'], /from 1 to 3600000/],
     ['an option of another command', ['new', 'x', '--workspace', 'y'], /--workspace/],

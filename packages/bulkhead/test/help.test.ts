@@ -63,7 +63,7 @@ it('shows examples and the options of every command', async () => {
 it.each([
   [
     'a value of a fixed list', ['call', 'read', '--mode', 'allow'],
-    /^--mode must be one of ask, allowlist, yolo, not "allow"\. Did you mean "allowlist"\?\n/,
+    /^--mode must be one of ask, allowlist, learn, yolo, not "allow"\. Did you mean "allowlist"\?\n/,
   ],
   ['an option of every command', ['tools', '--quite'], /^Unknown option '--quite'\. Did you mean "--quiet"\?\n/],
   ['a subcommand', ['audit', 'vrify'], /Did you mean "verify"\?/],

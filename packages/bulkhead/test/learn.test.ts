@@ -86,7 +86,8 @@ it('records under the mode learn, and proposes in that folder without a command'
 
   const rules = [rule('write', 'gen/**', 'deny'), rule('write', 'ask/**', 'ask')]
   config({ mode: 'learn', rules })
-  const calls = [write('a'), write('gen/a'), write('ask/a'), ['bash', { command: 'curl https://example.com/' }]] as const
+  const fetching = ['bash', { command: 'curl https://example.com/' }] as const
+  const calls = [write('a'), write('gen/a'), write('ask/a'), fetching]
   const codes = ['output', 'RuleDenied', 'ApprovalDenied', 'CapabilityDenied']
   expect((await work(...calls)).codes).toEqual(codes)
   const allows = expect.stringContaining('every call of write for') as string
@@ -108,7 +109,8 @@ it('records under the mode learn, and proposes in that folder without a command'
   const ofProject = await work(write('c'))
   expect(ofProject.codes).toEqual(['ApprovalDenied'])
   expect(ofProject.diagnostics).toEqual(expect.arrayContaining([
-    ['/mode', expect.stringContaining('cannot make a host learn')], ['/learn', expect.stringContaining('A project cannot')],
+    ['/mode', expect.stringContaining('cannot make a host learn')],
+    ['/learn', expect.stringContaining('A project cannot')],
   ]))
 })
 

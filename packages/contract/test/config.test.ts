@@ -9,7 +9,7 @@ const pathsOf = (value: unknown) => configFileSchema.safeParse(value).error?.iss
 describe('a configuration file', () => {
   it('is in config.json and has these modes', () => {
     expect(CONFIG_FILE).toBe('config.json')
-    expect(SECURITY_MODES).toEqual(['ask', 'allowlist', 'yolo'])
+    expect(SECURITY_MODES).toEqual(['ask', 'allowlist', 'learn', 'yolo'])
   })
 
   it.each(validConfigs)('is accepted: %s', (_, value) => {

@@ -99,7 +99,8 @@ describe('a passkey of a browser', needs('Chromium'), () => {
       }
       const { record } = one as unknown as { record: { passkey: object } & Record<string, unknown> }
       const changed = (parts: object, passkey = {}) =>
-        found({ position: 1, record: { ...record, ...parts, passkey: { ...record.passkey, ...passkey } } }).wrong?.reason
+        found({ position: 1, record: { ...record, ...parts, passkey: { ...record.passkey, ...passkey } } })
+          .wrong?.reason
       expect(found(one, other)).toEqual({ right: 2, unknown: 0 })
       expect(changed({})).toBeUndefined()
       expect(changed({ callId: 'c3' })).toMatch('another call')
