@@ -1,6 +1,7 @@
 import type { CallDetail, CallExport, CallsView, CaptureState } from '@bulkhead/inspector/protocol'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { until } from './client.ts'
 import { openWorld } from './world.ts'
@@ -65,4 +66,15 @@ it('finds past calls in the audit of the store, each with its link of the chain'
   expect(found.format).toBe('bulkhead-call/1')
   expect(found.audit.at(-1))
     .toMatchObject({ link: expect.stringMatching(/^[0-9a-f]{64}$/), record: { type: 'ToolInvocationSucceeded' } })
+})
+
+it('shows what a call settles after its tool has ended', async () => {
+  await using world = await openWorld()
+  const slow = { id: 'slow', post: () => setTimeout(20, { action: 'allow' as const }) }
+  const approver = { approve: async () => ({ decision: 'once' as const }) }
+  const session = await world.host.openSession({ guards: [slow], approver })
+  const call = { id: 'c', name: 'order', arguments: { what: 'tea' } }
+  expect(await session.call(call)).toMatchObject({ type: 'output' })
+  const { spans } = await (await world.client()).get<CallDetail>(`calls/${session.id}/c`)
+  expect(spans.at(-1)).toMatchObject({ kind: 'settle' })
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { listen } from '@bulkhead/inspector'
 import type {
-  HealthView, InstallPreview, MadeCall, PolicyView, ToolInput, ToolsView, TriedCall, WaitingView,
+  CallDetail, CallsView, HealthView, InstallPreview, MadeCall, PolicyView, ToolInput, ToolsView, TriedCall, WaitingView,
 } from '@bulkhead/inspector/protocol'
 import { expect, it } from 'vitest'
 import { createInspector } from '../../src/index.ts'
@@ -89,6 +89,9 @@ it('shows the health of the host and of each compartment: memory, processor time
   expect(await call('overboard')).toMatchObject({ error: { code: 'CompartmentCrashed' } })
   await expect.poll(async () => (await call('afloat')).type, { timeout: 10_000 }).toBe('output')
   const client = await world.client()
+  const { items } = await client.get<CallsView>('calls?tool=overboard')
+  const { spans } = await client.get<CallDetail>(`calls/${items[0]!.id}`)
+  expect(spans.map(({ kind }) => kind)).toContain('start')
   const { hosts: [host, ...others], series, processes } = await client.get<HealthView>('health')
   expect([host, others.length]).toMatchObject([{ here: true, state: 'live', pid: process.pid }, 0])
   expect(host!.restarts).toBeGreaterThan(0)

@@ -20,6 +20,8 @@ interface CallEnd {
   /** The last attempt. Absent if its host ended first. */
   readonly attempt?: number
   readonly began?: readonly string[]
+  /** How long it took after the tool had ended: guards of the result, and saving what is long. Absent below half a millisecond. */
+  readonly settleMs?: number
   /** It did not run: this is the recorded outcome of an earlier call. */
   readonly replayed?: true
 }
@@ -164,7 +166,7 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
   ToolInvocationUpdated: 'The tool called `runtime.update`.',
   ToolInvocationSucceeded:
     'The call ended with output. `resultChars` is about the length of the result as JSON; `began` is what the call began '
-    + 'that can have an effect. `replayed`: nothing ran, and it is the recorded outcome of an earlier call.',
+    + 'that can have an effect; `settleMs` is how long it took after the tool had ended. `replayed`: nothing ran, and it is the recorded outcome of an earlier call.',
   ToolInvocationFailed: 'The call ran and ended with an error. `replayed`: an earlier call did, and this is its recorded outcome.',
   ToolInvocationCancelled: 'The call was denied, vetoed, skipped or cancelled.',
   LifecyclePhaseStart: 'A lifecycle phase of an extension begins.',

@@ -192,10 +192,12 @@ async function finish(run: CallRun<StageRecord>, ready: Promise<BudgetedCall>, h
     const started = await pass(cleared, run, host)
     const stub = replayOf(call, host)?.stub
     const executed = run.reach(stub ? executeStub(started, stub) : await execute(started, run.attempts, host))
+    run.ranUntil = host.clock.monotonic()
     if (!stub && isRevertible(executed)) await recordEffect(executed, host)
     const whole = isResultGuarded(call) ? await guardResult(executed, host) : executed
     ending = { ...endingOf(run, whole, host), ...(stub && { replayed: true }) }
   } catch (thrown) {
+    if (run.attempts.count > 0) run.ranUntil ??= host.clock.monotonic()
     ending = thrown instanceof Replay ? keyedEnding(thrown.outcome) : endingOf(run, BulkheadError.from(thrown), host)
   }
   const saved = ending.long && await saveWhole(ending.long, host)

@@ -118,6 +118,8 @@ export class CallRun<Call> {
   keyed: Keyed | undefined
   /** It claimed that key. */
   claimed = false
+  /** When its tool had ended, by the clock. Absent if it did not run. */
+  ranUntil: number | undefined
   /** Its place among the recorded calls of its session. Absent if the session is not recorded. */
   number: number | undefined
 

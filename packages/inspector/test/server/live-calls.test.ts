@@ -35,21 +35,25 @@ it('makes a flame of what happens to a call', () => {
   const by = { stage: 'approval', source: 'person', reason: 'yes' }
   emit({ type: 'ToolInvocationDecided', ...of, decision: 'allow', ...by, approvalKey: 'ls', arguments: {} })
   at(12)
-  emit({ type: 'LifecyclePhaseStart', extensionId: 'bash', phase: 'init' })
-  at(15)
-  emit({ type: 'LifecyclePhaseEnd', extensionId: 'bash', phase: 'init', durationMs: 3, ok: true })
-  at(16)
   emit({ type: 'ToolInvocationStarted', ...of, attempt: 1 })
+  const changed = { type: 'LifecycleStateChanged', extensionId: 'bash', generation: 1 }
+  emit({ ...changed, from: 'validated', to: 'initialising' })
+  at(16)
+  emit({ ...changed, from: 'activating', to: 'active' })
+  at(17)
+  // A reload: the call runs in the older compartment.
+  emit({ ...changed, generation: 2, from: 'validated', to: 'initialising' })
+  emit({ ...changed, generation: 2, from: 'activating', to: 'active' })
   at(19)
   const counted = { ms: 2, failed: false, bytesRead: 0, bytesWritten: 5 }
   use({ tool: 'bash', part: 'shell', subject: 'ls', session: 's', call: 'c', ...counted })
   at(20)
-  emit({ type: 'ToolInvocationSucceeded', ...of, durationMs: 20 })
+  emit({ type: 'ToolInvocationSucceeded', ...of, durationMs: 20, settleMs: 1 })
   const { item, spans } = calls.get('s/c')!
   expect(item).toMatchObject({ state: 'succeeded', ms: 20, waitedMs: 10, subject: 'ls', by: 'person: yes' })
   expect(spans.map(({ kind, depth, fromMs, ms }) => [kind, depth, fromMs, ms])).toEqual([
-    ['policy', 0, 0, 1], ['person', 0, 1, 10], ['policy', 0, 11, 0], ['queue', 0, 11, 5], ['start', 1, 12, 3],
-    ['run', 0, 16, 4], ['use', 1, 17, 2],
+    ['policy', 0, 0, 1], ['person', 0, 1, 10], ['policy', 0, 11, 0], ['queue', 0, 11, 1], ['run', 0, 12, 7],
+    ['start', 1, 12, 4], ['use', 1, 17, 2], ['settle', 0, 19, 1],
   ])
 })
 

@@ -58,8 +58,8 @@ export class LiveCall {
     return this.#endedMs !== undefined
   }
 
-  get isStarting(): boolean {
-    return this.#state === 'queued' && this.#open?.kind === 'queue'
+  get isRunning(): boolean {
+    return this.#state === 'running'
   }
 
   decide({ decision, stage, source, reason, approvalKey, origin }: EventOf<'ToolInvocationDecided'>, now: number): void {
@@ -94,10 +94,10 @@ export class LiveCall {
     this.#change()
   }
 
-  /** A compartment for it started. */
-  compartment(words: string, from: number, now: number): void {
+  /** A compartment for it started, or failed to. */
+  compartment(words: string, from: number, now: number, failed: boolean): void {
     const begun = Math.max(from, this.#begun)
-    this.#add({ kind: 'start', depth: 1, words, fromMs: this.#offset(begun), ms: ms(now - begun) })
+    this.#add({ kind: 'start', depth: 1, words, fromMs: this.#offset(begun), ms: ms(now - begun), ...(failed && { failed }) })
     this.#change()
   }
 
@@ -126,6 +126,7 @@ export class LiveCall {
   ): void {
     if (this.isOver) return
     if (this.#state === 'waiting') this.ask(false, now)
+    if (event.settleMs !== undefined) this.#next('settle', 'settles', now - event.settleMs)
     this.#close(now)
     this.#endedMs = now - this.#begun
     this.#origin = event.origin ?? this.#origin

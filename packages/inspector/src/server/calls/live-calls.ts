@@ -1,4 +1,4 @@
-import type { BulkheadEvent, EventType } from '@bulkhead/contract'
+import type { BulkheadEvent, EventOf, EventType } from '@bulkhead/contract'
 import type { SessionItem } from '../../protocol.ts'
 import type { Inspected, ObservedUse, QuestionChange } from '../inspected.ts'
 import { callIdOf, LiveCall, shown } from './live-call.ts'
@@ -9,7 +9,7 @@ const MOST_SESSIONS = 500
 
 const TYPES: readonly EventType[] = [
   'ToolInvocationProposed', 'ToolInvocationDecided', 'ToolInvocationStarted', 'ToolInvocationSucceeded', 'ToolInvocationFailed',
-  'ToolInvocationCancelled', 'LifecyclePhaseStart', 'LifecyclePhaseEnd', 'SessionOpened', 'SessionClosed',
+  'ToolInvocationCancelled', 'LifecycleStateChanged', 'SessionOpened', 'SessionClosed',
 ]
 
 /** The calls of this process: those that run, and the last that ended. */
@@ -18,7 +18,10 @@ export class LiveCalls {
   readonly #running = new Set<LiveCall>()
   readonly #ended: LiveCall[] = []
   readonly #sessions = new Map<string, SessionItem>()
-  readonly #phases = new Map<string, number>()
+  /** When the start of a generation of an extension began. */
+  readonly #starts = new Map<string, number>()
+  /** The generation of each extension that has a compartment. */
+  readonly #active = new Map<string, number>()
   readonly #changed = new Set<LiveCall>()
   readonly #host: string
   readonly #now: () => number
@@ -90,11 +93,7 @@ export class LiveCalls {
           call.end(event, this.#now())
           this.#keep(call)
         })
-      case 'LifecyclePhaseStart': {
-        this.#phases.set(`${event.extensionId} ${event.phase}`, this.#now())
-        return
-      }
-      case 'LifecyclePhaseEnd': return this.#phaseEnded(event.extensionId, event.phase)
+      case 'LifecycleStateChanged': return this.#lived(event)
       case 'SessionOpened': return this.#opened(event)
       case 'SessionClosed': return this.#closed(event.sessionId)
     }
@@ -124,15 +123,23 @@ export class LiveCalls {
     this.#change(session, call, (found) => found.ask(is === 'open', this.#now()))
   }
 
-  /** The calls that wait for the extension are those that its start is a part of. */
-  #phaseEnded(extension: string, phase: string): void {
-    const key = `${extension} ${phase}`
-    const from = this.#phases.get(key)
-    this.#phases.delete(key)
-    if (from === undefined || (phase !== 'init' && phase !== 'activate')) return
+  /** Calls that run on an extension without a compartment wait for its start. With one that is older, they run in that. */
+  #lived({ extensionId: extension, generation, to }: EventOf<'LifecycleStateChanged'>): void {
+    const key = `${extension} ${generation}`
+    if (to === 'initialising') this.#starts.set(key, this.#now())
+    else if (to === 'active' || to === 'failed') {
+      const from = this.#starts.get(key)
+      this.#starts.delete(key)
+      if (from !== undefined && !this.#active.has(extension)) this.#started(extension, from, to === 'failed')
+    }
+    if (to === 'active') this.#active.set(extension, generation)
+    else if (this.#active.get(extension) === generation) this.#active.delete(extension)
+  }
+
+  #started(extension: string, from: number, failed: boolean): void {
     for (const call of this.#running) {
-      if (call.extension !== extension || !call.isStarting) continue
-      call.compartment(`${phase} of ${shown(extension)}`, from, this.#now())
+      if (call.extension !== extension || !call.isRunning) continue
+      call.compartment(`start of ${shown(extension)}`, from, this.#now(), failed)
       this.#changed.add(call)
     }
   }
