@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { PostgresProxy } from '../../../../scripts/postgres/proxy.ts'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
-import { createHost } from '../../src/index.ts'
+import { createHost, type Host } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 
 /** A host that is silent for so long is gone. */
@@ -24,15 +24,41 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+/** A host behind a proxy that can silence it, and the same store for others. */
+async function silentHost() {
+  const server = await sharedPostgres()
+  const url = server.url(newSchema())
+  const proxy = await PostgresProxy.start(server.port)
+  ends.push(() => proxy.close())
+  const host = await hostOn(url.replace(`:${server.port}/`, `:${proxy.port}/`))
+  const reader = await openPostgresStore({ url }, TIMES)
+  ends.push(() => reader.close())
+  return { url, proxy, host, reader }
+}
+
+async function hostOn(url: string, times = TIMES): Promise<Host> {
+  const store = await openPostgresStore({ url }, times)
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store, env: {} })
+  ends.push(() => host.close())
+  return host
+}
+
 describe('a host that is silent', needs('PostgreSQL'), () => {
+  it('is gone for a host that has just started, and its session can be resumed there', async () => {
+    const { url, proxy, host, reader } = await silentHost()
+    const session = await host.openSession({ headless: 'wait' })
+    await session.call({ id: 'l', name: 'list', arguments: {} })
+    const isStored = async () => (await reader.list('session')).some(({ key }) => key.includes(session.id))
+    await expect.poll(isStored).toBe(true)
+    proxy.hold('requests')
+    await expect.poll(async () => (await reader.work!.hosts()).map(({ state }) => state)).toEqual(['gone'])
+    const next = await hostOn(url, { ...TIMES, calmMs: 1_000 })
+    expect((await next.resumeSession(session.id)).id).toBe(session.id)
+    proxy.release()
+  })
+
   it('leaves one question to answer, also if no other host is there to judge it', async () => {
-    const server = await sharedPostgres()
-    const url = server.url(newSchema())
-    const proxy = await PostgresProxy.start(server.port)
-    const store = await openPostgresStore({ url: url.replace(`:${server.port}/`, `:${proxy.port}/`) }, TIMES)
-    const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store, env: {} })
-    const reader = await openPostgresStore({ url }, TIMES)
-    ends.push(() => reader.close(), () => proxy.close(), () => host.close())
+    const { proxy, host, reader } = await silentHost()
     const session = await host.openSession({ headless: 'wait' })
     void session.call({ id: 'w', name: 'write', arguments: { path: 'a.txt', content: 'x' } })
     const book = openQuestions(reader)

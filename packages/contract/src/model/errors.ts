@@ -163,7 +163,7 @@ export const ERRORS = Object.freeze({
   EnvNameUndeclared: permanent('ToolTerminal', 'extension', 'The tool asked for a variable that its manifest does not declare.', 'Add the name to `env`.'),
   EnvNameNotSet: permanent('ToolTerminal', 'caller', 'A declared variable has no value.', 'Set the variable for the host.'),
   InteractionUnavailable: permanent('Session', 'host', 'No person is available to answer.', 'Continue with a best guess, or run with a person present.'),
-  SessionActiveElsewhere: retryable('Session', 'caller', 'The session is open in another host, so this host cannot resume it.', 'Send the call to that host, or close the session there and resume it here. If that host has died, try again: on a server that is known after half a minute.'),
+  SessionActiveElsewhere: retryable('Session', 'caller', 'The session is open in another host, so this host cannot resume it.', 'Send the call to that host, or close the session there and resume it here. If that host has died, try again: on a server that is known after 15 seconds.'),
   InteractionTimeout: retryable('Session', 'person', 'The question was not answered in time.', 'Ask again.'),
   InteractionAlreadyAnswered: permanent('Session', 'caller', 'An answer arrived after the question was settled.', 'No action is needed.'),
   ClarificationNeeded: permanent('Session', 'person', 'A tool asked a question that has no answer yet, or no one has decided on the call. With `data.paused` the question is stored and the call waits; without it, a person said "not now".', 'Answer it with `resume`. The call then continues.'),

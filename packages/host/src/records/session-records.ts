@@ -196,5 +196,5 @@ const unknownSession = (id: string): BulkheadError =>
   new BulkheadError('NotFound', `No session with the id ${id} can be resumed.`, { data: { id } })
 
 export const activeElsewhere = (id: string): BulkheadError => new BulkheadError(
-  'SessionActiveElsewhere', `The session ${id} is open in another host, which runs or has ended within the last half minute.`, { data: { id } },
+  'SessionActiveElsewhere', `The session ${id} is open in another host, which runs or died within the last 15 seconds.`, { data: { id } },
 )

@@ -127,7 +127,8 @@ export const IS_GONE = statement('seat_gone', `
     RETURNING seat.id
   ), told AS (${NEW_EPOCH('marked')})
   SELECT EXISTS (SELECT FROM marked)
-    OR NOT EXISTS (SELECT FROM @.seat AS seat WHERE seat.tenant = @TENANT AND seat.id = $1 AND NOT ${ENDED('seat')}) AS gone`)
+    OR NOT EXISTS (SELECT FROM @.seat AS seat WHERE seat.tenant = @TENANT AND seat.id = $1 AND NOT ${ENDED('seat')}) AS gone,
+    EXISTS (SELECT FROM ${SEATS('other', 'pulse')} AND other.id = $1 AND ${LATE('pulse')}) AS late`)
 
 /** The claim of a host that is gone itself is void. */
 export const CLAIM = statement('seat_claim', `

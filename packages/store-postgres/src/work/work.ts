@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type {
   Freeze, FreezeReport, HostInfo, HostState, JoinedHost, Seat, SeatListener, ShownRow, Work,
 } from '@bulkhead/contract'
@@ -12,6 +13,7 @@ import { FREEZE, GATE, HELD_TENANTS, HOLD, HOSTS, IS_GONE, JOIN, JOINED, RELEASE
 
 /** A heartbeat is sent every two seconds. */
 const SILENT_MS = 6_000
+const LOOK_MS = 50
 
 /** The hosts on one PostgreSQL. A freeze needs no confirmation of theirs: it waits for each start that is under way. */
 export class PostgresWork implements Work {
@@ -46,10 +48,26 @@ export class PostgresWork implements Work {
 
   async isGone(host: string): Promise<boolean> {
     this.#mustBeOpen()
-    // After an outage no heartbeat is new. A host waits until the others had time to renew theirs.
-    const canJudge = [...this.#seats].some((seat) => seat.canJudge)
+    const canJudge = this.#canJudge
     const [row] = await this.#database.query(IS_GONE, [host, canJudge])
-    return row!['gone'] === true
+    if (row!['gone'] === true || row!['late'] !== true || canJudge) return row!['gone'] === true
+    return await this.#untilCalm() && this.isGone(host)
+  }
+
+  /** After an outage no heartbeat is new. A host waits until the others had time to renew theirs, also after its start. */
+  get #canJudge(): boolean {
+    return [...this.#seats].some((seat) => seat.canJudge)
+  }
+
+  /** Resolves with whether a host of this process can judge others now. False at once if it has none. */
+  async #untilCalm(): Promise<boolean> {
+    const { calmMs, beatMs } = this.#database.times
+    const end = performance.now() + calmMs + 2 * beatMs
+    while (this.#seats.size > 0 && !this.#isClosed && performance.now() < end) {
+      if (this.#canJudge) return true
+      await wait(LOOK_MS)
+    }
+    return false
   }
 
   async revision(): Promise<number> {
