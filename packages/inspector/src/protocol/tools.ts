@@ -8,7 +8,7 @@ export interface ToolsView {
   readonly reach: readonly ReachItem[]
   /** Of all definitions that a model gets. */
   readonly tokens: number
-  /** Extensions that offer nothing, and why. */
+  /** What is wrong with extensions and servers, and what to do. */
   readonly diagnostics: readonly string[]
 }
 

@@ -1,12 +1,12 @@
 import type { AuditChainItem, AuditHealth } from '../../protocol.ts'
 import { clock, shown } from '../model/words.ts'
 
-const KINDS: Readonly<Record<AuditHealth['status'], string>> = {
-  on: '',
-  off: '',
-  checked: 'good',
-  lost: 'bad',
-  broken: 'bad',
+const BADGES: Readonly<Record<AuditHealth['status'], readonly [kind: string, words: string]>> = {
+  on: ['', 'not checked yet'],
+  off: ['', 'off'],
+  checked: ['good', 'checked'],
+  lost: ['bad', 'records lost'],
+  broken: ['bad', 'broken'],
 }
 
 /** Whether decisions are recorded, and how far the chains of the records were verified. */
@@ -14,7 +14,7 @@ export const AuditPanel = ({ of: { status, words, chains } }: { of: AuditHealth 
   <section class="panel">
     <header>
       <h2>Audit</h2>
-      <span class={`badge ${KINDS[status]}`}>{status}</span>
+      <span class={`badge ${BADGES[status][0]}`}>{BADGES[status][1]}</span>
     </header>
     <div class="body stack">
       <p>{shown(words)}</p>

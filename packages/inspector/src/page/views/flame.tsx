@@ -20,6 +20,7 @@ interface Scale {
   /** The place of a time, from 0 to 1. */
   readonly at: (ms: number) => number
   readonly total: number
+  readonly isCut: boolean
 }
 
 /** Where one call spent its time: each part with its place, length, and for a use what it touched. */
@@ -55,7 +56,7 @@ export function Flame({ spans, total }: { spans: readonly Span[]; total: number 
             {KINDS[kind]}
           </span>
         ))}
-        {scale.at(total / 2) !== 0.5 && <span>(waiting is drawn shorter than it was)</span>}
+        {scale.isCut && <span>(waiting is drawn shorter than it was)</span>}
       </figcaption>
     </figure>
   )
@@ -116,5 +117,5 @@ function scaleOf(spans: readonly Span[], total: number): Scale {
     const passed = waits.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(ms, to) - from), 0)
     return Math.max(0, Math.min(1, (ms - passed + passed * share) / length))
   }
-  return { at, total }
+  return { at, total, isCut: share < 1 }
 }

@@ -24,7 +24,7 @@ export function PolicyPage() {
           words="questions per 100 calls"
         />
         <Figure
-          value={duration(waitedMinutes * 60_000)}
+          value={`${waitedMinutes} min`}
           words="agents waited for people"
         />
         <Figure

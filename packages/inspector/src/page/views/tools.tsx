@@ -66,7 +66,7 @@ export function ToolsPage() {
       {view.diagnostics.length > 0 && (
         <section class="panel">
           <header>
-            <h2>Extensions that offer nothing</h2>
+            <h2>Problems</h2>
           </header>
           <div class="body">
             <Lines of={view.diagnostics} />

@@ -47,7 +47,7 @@ export class LiveCall {
     this.host = host
     this.at = Date.parse(proposed.at)
     this.id = callIdOf(proposed.sessionId, proposed.callId)
-    this.#open = { kind: 'policy', words: 'rules, watchdogs and guards', from: now }
+    this.#open = { kind: 'policy', words: 'rules and guards', from: now }
   }
 
   get extension(): string | undefined {
@@ -88,7 +88,7 @@ export class LiveCall {
     } else if (this.#state === 'waiting') {
       const wasRunning = this.#spans.some(({ kind }) => kind === 'run')
       this.#waitedMs += now - (this.#open?.from ?? now)
-      this.#next(wasRunning ? 'run' : 'policy', wasRunning ? 'runs' : 'rules, watchdogs and guards', now)
+      this.#next(wasRunning ? 'run' : 'policy', wasRunning ? 'runs' : 'rules and guards', now)
       this.#state = wasRunning ? 'running' : 'queued'
     }
     this.#change()
