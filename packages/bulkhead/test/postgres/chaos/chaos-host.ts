@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { BulkheadError } from '@bulkhead/contract'
 import { openPostgresStore } from '@bulkhead/store-postgres'
 import { createHost, defineTool } from '../../../src/index.ts'
-import { CONFIG, LIMIT, PATIENT_MS, PAYERS, TIMES, type Work } from './chaos-work.ts'
+import { CONFIG, LIMIT, PATIENT_MS, PAYERS, TIMES, type HostOutcome, type Work } from './chaos-work.ts'
 
 /**
  * A host of the chaos test in its own process. Each line of its input is JSON: `[id, method, ...arguments]`. Each line
@@ -41,13 +41,23 @@ await host.register([
   }),
 ])
 
+let notRecorded = 0
+host.on((event) => {
+  if (event.type === 'SuppressedError' && event.source === 'recording an outcome') notRecorded++
+}, ['SuppressedError'])
+
 const sessions = new Map(await Promise.all(PAYERS.map(async (id) =>
   [id, await host.openSession({ principal: { id }, mode: 'yolo' })] as const)))
 const asking = await host.openSession({ principal: { id: 'asks' }, mode: 'ask', pause: true })
 
 const callOf = ({ id, tool, n, key }: Work) => ({ id, name: tool, arguments: { n }, idempotencyKey: key })
 const METHODS: Readonly<Record<string, (...args: never[]) => unknown>> = {
-  call: (work: Work) => (work.payer === 'asks' ? asking : sessions.get(work.payer)!).call(callOf(work), { timeoutMs: PATIENT_MS }),
+  call: async (work: Work): Promise<HostOutcome> => {
+    const before = notRecorded
+    const session = work.payer === 'asks' ? asking : sessions.get(work.payer)!
+    const outcome = await session.call(callOf(work), { timeoutMs: PATIENT_MS })
+    return notRecorded > before ? { ...outcome, mayBeLost: true } : outcome
+  },
   answer: (paused: string, answer?: object) => asking.resume(paused, answer as never),
 }
 

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
-import type { Outcome } from '@bulkhead/contract'
 import { PostgresProxy } from '../../../../../scripts/postgres/proxy.ts'
 import type { PostgresServer } from '../../../../../scripts/postgres/server.ts'
 import { ReplicaProcess } from '../../replicas/replica.ts'
+import type { HostOutcome } from './chaos-work.ts'
 
 const HOST = fileURLToPath(new URL('./chaos-host.ts', import.meta.url))
 
@@ -46,7 +46,7 @@ export class Place {
   }
 
   /** Rejects with the code of the error, or when the host has ended. */
-  ask(method: 'call' | 'answer', ...args: readonly unknown[]): Promise<Outcome> {
+  ask(method: 'call' | 'answer', ...args: readonly unknown[]): Promise<HostOutcome> {
     return this.#replica!.ask(method, ...args)
   }
 

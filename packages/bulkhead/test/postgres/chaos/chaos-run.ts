@@ -1,14 +1,14 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { BulkheadError, type Outcome, type Store } from '@bulkhead/contract'
+import { BulkheadError, type Store } from '@bulkhead/contract'
 import type { PostgresServer } from '../../../../../scripts/postgres/server.ts'
 import { pause, type Place } from './chaos-hosts.ts'
-import { AGAIN as SHARE, CALLS, ROUNDS, TICKETS, TIMES, workOf, type Work } from './chaos-work.ts'
+import { AGAIN as SHARE, CALLS, ROUNDS, TICKETS, TIMES, workOf, type HostOutcome, type Work } from './chaos-work.ts'
 
 /** How a call or a ticket has ended for its caller. */
 export interface Ended {
   readonly work: Work
-  readonly outcome: Outcome
+  readonly outcome: HostOutcome
 }
 
 /** A freeze that was confirmed: what ran until its end, and what had begun before. */
@@ -77,7 +77,8 @@ export class ChaosRun {
         }
         const isSame = next?.type === 'output' && outcome.type === 'output'
           && JSON.stringify(next.data) === JSON.stringify(outcome.data)
-        if (!isSame) changed.push(`${key} had an outcome, and then ${code ?? 'another one'}`)
+        const isUnknown = outcome.mayBeLost === true && code === 'OutcomeUnknown'
+        if (!isSame && !isUnknown) changed.push(`${key} had an outcome, and then ${code ?? 'another one'}`)
         return
       }
     }
@@ -147,7 +148,7 @@ export class ChaosRun {
   /** undefined if the host has ended, or refused the request itself. */
   async #send(
     method: 'call' | 'answer', what: unknown, more?: unknown, to: Place | undefined = this.#anyPlace(),
-  ): Promise<Outcome | undefined> {
+  ): Promise<HostOutcome | undefined> {
     if (!to?.isOpen) return void await pause(20)
     return to.ask(method, what, ...(more === undefined ? [] : [more])).catch(() => undefined)
   }

@@ -1,3 +1,4 @@
+import type { Outcome } from '@bulkhead/contract'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { IN_THREADS } from '../../extension-folder.ts'
 
@@ -20,6 +21,9 @@ export const CONFIG = { ...IN_THREADS, limits: { startMs: PATIENT_MS, phaseMs: P
 /** Short, so that a host that stands still is soon judged. A busy machine may judge more of them. */
 export const TIMES =
   { connectMs: 1_000, statementMs: 1_000, patienceMs: 3_000, beatMs: 100, goneMs: 1_200, calmMs: 400 }
+
+/** `mayBeLost`: the host could not store the outcome of some call meanwhile. If it dies, that outcome is unknown. */
+export type HostOutcome = Outcome & { readonly mayBeLost?: true }
 
 /** A call that is made until it has a final outcome, on any host, with the same key. */
 export interface Work {
