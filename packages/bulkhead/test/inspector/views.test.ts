@@ -61,6 +61,26 @@ it('calls a tool for a person, under the policy of the session, and says which a
   await expect(refused).rejects.toMatchObject({ code: 'ReadOnly' })
 })
 
+it('offers the smallest rule that would have avoided a question, and one a step wider', async () => {
+  await using world = await openWorld({ stored: true })
+  const session = await world.host.openSession({ approver: { approve: async () => ({ decision: 'once' }) } })
+  const calls = [
+    ...['src/a', 'src/b', 'top'].map((path) => ['write', { path, content: '' }] as const), ['order', { what: 'tea' }] as const,
+  ]
+  for (const [index, [name, args]] of calls.entries()) await session.call({ id: `c${index}`, name, arguments: args })
+  await world.host.flush()
+  const { questions } = await (await world.client()).get<PolicyView>('policy')
+  const rule = (permission: string, pattern: string) => ({ permission, pattern, action: 'allow' })
+  const bySubject = new Map(questions.map((one) => [one.subject, one]))
+  expect(bySubject.get('src/a')).toMatchObject({
+    rule: rule('write', 'src/a'),
+    wider: {
+      rule: rule('write', 'src/**'), times: 2, alsoAllows: ['every call of write for src and everything in it'],
+    },
+  })
+  expect(['top', 'order'].map((subject) => bySubject.get(subject)?.wider)).toEqual([undefined, undefined])
+})
+
 it('shows rules with hits and what keeps them from deciding, and tries a call', async () => {
   const rules = [
     { permission: 'order', pattern: '*', action: 'deny' as const },

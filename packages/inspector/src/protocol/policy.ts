@@ -54,6 +54,16 @@ export interface AskedOften {
   readonly rule?: RuleDraft
   /** What else that rule would allow, in words. Empty: nothing. */
   readonly alsoAllows: readonly string[]
+  /** A rule one step wider. Absent where there is none. */
+  readonly wider?: WiderRule
+}
+
+export interface WiderRule {
+  readonly rule: RuleDraft
+  /** How many of all questions it would have avoided. */
+  readonly times: number
+  /** What else it would allow, in words. */
+  readonly alsoAllows: readonly string[]
 }
 
 /** An approval that lasts. */

@@ -88,6 +88,9 @@ export const POLICY: PolicyView = {
     tool: 'bash', subject: 'npm test', times: 9, waitedMs: 340_000, rejected: 0,
     rule: { permission: 'bash', pattern: 'npm test', action: 'allow' },
     alsoAllows: ['scripts of package.json that npm test runs'],
+    wider: {
+      rule: { permission: 'bash', pattern: 'npm *', action: 'allow' }, times: 12, alsoAllows: ['every command of npm'],
+    },
   }],
   approvals: [],
 }

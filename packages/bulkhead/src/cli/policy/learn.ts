@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BulkheadError, type RuleAction, type VariableValues } from '@bulkhead/contract'
+import { BulkheadError, type RuleAction } from '@bulkhead/contract'
 import { locatedRules } from '@bulkhead/host'
 import { visibleText } from '@bulkhead/kit/text'
 import { homeFolder } from '../../facade/folders.ts'
@@ -10,6 +10,7 @@ import {
   forgetKept, LEARN_VARIABLE, readKept, readLearned, requireWorkWall, startLearning, type Learned, type LearnedCall,
 } from '../../facade/policy/learning.ts'
 import { learnedNeeds, proposeRules, type LearnedNeeds, type Proposal } from '../../facade/policy/proposal.ts'
+import { ruleVariables } from '../../facade/policy/rule-variables.ts'
 import { askedSession, decideAgain } from '../../facade/policy/recorded-decisions.ts'
 import { defineCommand, ENDING_SIGNALS } from '../command.ts'
 import { readIfPresent, userFile } from '../config-file.ts'
@@ -115,8 +116,7 @@ async function review(
   values: HostValues, found: Inspection, calls: readonly LearnedCall[], elsewhere: number, file: string,
 ): Promise<Report> {
   const { host, workspace, place: { report: { config } } } = found
-  const variables: VariableValues = { workspace: [workspace] }
-  const strict = locatedRules(config, variables).filter(({ action }) => action !== 'allow')
+  const strict = locatedRules(config, ruleVariables(workspace, values.home)).filter(({ action }) => action !== 'allow')
   // Under the mode learn, nothing of the mode would ask.
   const mode = config.merged.mode === 'learn' ? { mode: 'ask' } as const : {}
   const session = await askedSession(host, mode)

@@ -3,6 +3,7 @@ import { isJsonObject, parseJson, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { lintRules } from '@bulkhead/host'
 import { editConfig } from '@bulkhead/loader'
+import { ruleVariables } from '../../facade/policy/rule-variables.ts'
 import { type CommandOptions, defineSubcommand, UsageError } from '../command.ts'
 import { changeConfig, userFile } from '../config-file.ts'
 import { PLACE_OPTIONS } from '../host-options.ts'
@@ -26,7 +27,7 @@ export const add = defineSubcommand({
     else process.stdout.write(visibleText(added.length > 0 ? `Added ${textOf(rule)} to ${file}.` : `${textOf(rule)} is in ${file} already.`) + '\n')
     await using found = await inspect(values)
     const { host, workspace, place: { report: { config } } } = found
-    const own = lintRules(config, host.tools(), { workspace: [workspace] }).filter((finding) =>
+    const own = lintRules(config, host.tools(), ruleVariables(workspace, values.home)).filter((finding) =>
       finding.rule.author === 'user' && isSame(finding.rule, rule))
     process.stderr.write(own.map(({ message }) => hint(`${visibleText(message)}\n`)).join(''))
     return 0

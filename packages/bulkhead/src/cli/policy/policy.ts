@@ -1,10 +1,11 @@
 import { open } from 'node:fs/promises'
-import { actionWords, BulkheadError, rulePlace, type VariableValues } from '@bulkhead/contract'
+import { actionWords, BulkheadError, rulePlace } from '@bulkhead/contract'
 import { configuredRules, type RuleFinding } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import { MAX_TEST_BYTES, readPolicyTest, runPolicyTest, type PolicyTestResult } from '../../facade/policy/policy-tests.ts'
 import { ruleFindings } from '../../facade/policy/rule-findings.ts'
+import { ruleVariables } from '../../facade/policy/rule-variables.ts'
 import { callText, ruleProofs, ruleText, type RuleProof } from '../../facade/policy/rule-proofs.ts'
 import { type Command, defineSubcommand, UsageError } from '../command.ts'
 import { COMMON_OPTIONS, PLACE_OPTIONS } from '../host-options.ts'
@@ -31,8 +32,7 @@ const lint = defineSubcommand({
   async run({ values }) {
     await using found = await inspect(values)
     const { host, workspace, place: { report: { config } } } = found
-    const variables: VariableValues = { workspace: [workspace] }
-    const findings = await ruleFindings(host, config, variables)
+    const findings = await ruleFindings(host, config, ruleVariables(workspace, values.home))
     const count = configuredRules(config).length
     if (values.json) printJson({ rules: count, findings })
     else process.stdout.write(findings.length === 0 ? noFindings(count) : findings.map(findingText).join('\n'))

@@ -1,4 +1,4 @@
-import { rulePlace, type ScopedRule } from '@bulkhead/contract'
+import { comparePatterns, rulePlace, type Rule, type ScopedRule, type ToolListing } from '@bulkhead/contract'
 import type { CallRow } from '@bulkhead/contract/audit'
 import { configuredRules, lintRules, type Explanation, type RuleFinding } from '@bulkhead/host'
 import type {
@@ -6,9 +6,9 @@ import type {
 } from '@bulkhead/inspector/protocol'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../create-host.ts'
-import { homeFolder } from '../folders.ts'
 import type { Inspectable } from '../inspectable.ts'
-import { userFolder } from '../loader-options.ts'
+import { ruleVariables } from '../policy/rule-variables.ts'
+import { widerRule, widerWords } from '../policy/wider-rule.ts'
 import { lastOf, type RecentCalls } from './recent-use.ts'
 import { withSession } from './sessions.ts'
 
@@ -31,13 +31,13 @@ export class PolicyViews {
     const rules = configuredRules(config)
     const { rows, words } = await this.#recent.read()
     const { places, home } = this.#inside
-    const variables = { 'workspace': [places.workspace], 'user-data': [userFolder(homeFolder(home))] }
-    const findings = lintRules(config, this.#host.tools(), variables)
+    const tools = this.#host.tools()
+    const findings = lintRules(config, tools, ruleVariables(places.workspace, home))
       .toSorted((a, b) => Number(a.severity === 'note') - Number(b.severity === 'note'))
     return {
       mode: config.merged.mode ?? 'ask', headline: headlineOf(rows, words), findings: findings.map(findingItem),
       rules: rules.map((rule, index) => ruleItem(rule, index, findings, rows)),
-      questions: askedOften(rows), approvals: await this.#approvals(),
+      questions: askedOften(rows, new Set(tools.filter(isOfFiles).map(({ name }) => name))), approvals: await this.#approvals(),
     }
   }
 
@@ -87,22 +87,36 @@ function headlineOf(rows: readonly CallRow[], span: string): PolicyHeadline {
   }
 }
 
-/** The rule names exactly what was asked about. What the key leaves out, it allows whatever it is. */
-function askedOften(rows: readonly CallRow[]): readonly AskedOften[] {
+const isOfFiles = ({ may }: ToolListing): boolean =>
+  may.some(({ kind }) => kind === 'fs.read' || kind === 'fs.write') && !may.some(({ kind }) => kind === 'shell')
+
+/**
+ * The rule names exactly what was asked about. What the key leaves out, it allows whatever it is. `ofFiles`: tools whose
+ * keys are paths.
+ */
+function askedOften(rows: readonly CallRow[], ofFiles: ReadonlySet<string>): readonly AskedOften[] {
   const asked = rows.filter(({ askedMs }) => askedMs !== undefined)
   const groups = Map.groupBy(asked, ({ tool, subject }) => JSON.stringify([tool, subject]))
   return [...groups.values()].map((own) => {
     const { tool, subject } = own[0]!
     const isRule = subject !== '' && !/[*?\\]/.test(subject)
     const rule = { permission: shown(tool), pattern: shown(subject), action: 'allow' as const }
+    const wider = isRule ? widerRule(rule, ofFiles.has(tool)) : undefined
     return {
       tool: shown(tool), subject: shown(subject), times: own.length,
       waitedMs: own.reduce((sum, { askedMs = 0 }) => sum + askedMs, 0),
       rejected: own.filter(({ state }) => state === 'denied').length, ...(isRule && { rule }),
       alsoAllows: isRule ? [shown(`calls of ${tool} for the same subject with other arguments`)] : [],
+      ...(wider && {
+        wider: { rule: wider, times: timesOf(wider, asked, ofFiles.has(tool)), alsoAllows: [widerWords(wider)] },
+      }),
     }
   }).toSorted((a, b) => b.waitedMs - a.waitedMs || b.times - a.times).slice(0, MOST_QUESTIONS)
 }
+
+/** How many of the questions a rule would have avoided. */
+const timesOf = (rule: Rule, asked: readonly CallRow[], isPath: boolean): number => asked.filter(({ tool, subject }) =>
+  tool === rule.permission && comparePatterns({ pattern: subject, action: 'allow' }, rule, isPath ? 'path' : 'text') !== undefined).length
 
 function triedCall({ decision, code, chain, remedies, wall }: Explanation): TriedCall {
   return {

@@ -5,6 +5,7 @@ import {
 import { matchSegment } from '@bulkhead/kit/glob'
 import type { Session } from '@bulkhead/host'
 import type { LearnedCall, LearnedUse } from './learning.ts'
+import { widerRule, widerWords } from './wider-rule.ts'
 
 /** A rule that learned calls need. */
 export interface ProposedRule {
@@ -70,10 +71,9 @@ type Found = { readonly rule: Rule; readonly allows: string; readonly calls: rea
 
 /** Several files of one folder become the folder, and several forms of one command its beginning. */
 function widened(found: readonly Found[], strict: readonly ScopedRule[]): readonly ProposedRule[] {
-  const groups = Map.groupBy(found, ({ rule }) => wider(rule) ?? keyOf(rule))
+  const groups = Map.groupBy(found, ({ rule }) => keyOf(widerRule(rule) ?? rule))
   return [...groups].flatMap(([, members]) => {
-    const pattern = widerPattern(members[0]!.rule)
-    const rule = pattern === undefined ? undefined : { ...members[0]!.rule, pattern }
+    const rule = widerRule(members[0]!.rule)
     // An exception to a stricter rule stays exact: a wider one could free more, or be no exception any more.
     const isException = [...members, { rule: rule ?? members[0]!.rule }].some((one) => setsAside(one.rule, strict))
     if (members.length < ENOUGH || rule === undefined || isException) return members.map(proposed)
@@ -81,34 +81,8 @@ function widened(found: readonly Found[], strict: readonly ScopedRule[]): readon
   })
 }
 
-const widerWords = ({ permission, pattern }: Rule): string => pattern.endsWith('/**')
-  ? `every call of ${permission} for ${pattern.slice(0, -3)} and everything in it`
-  : `every command of ${permission} that matches "${pattern}"`
-
 const proposed = ({ rule, allows, calls }: Found): ProposedRule =>
   ({ rule, allows, calls: calls.length, onlyThirdParty: calls.every(({ byTool }) => byTool) })
-
-const wider = (rule: Rule): string | undefined => {
-  const pattern = widerPattern(rule)
-  return pattern && keyOf({ ...rule, pattern })
-}
-
-/** Programs of which the second word says what they do, so that a rule may name both. */
-const WITH_ACTIONS: ReadonlySet<string> =
-  new Set(['git', 'npm', 'pnpm', 'yarn', 'cargo', 'go', 'make', 'dotnet', 'gradle', 'mvn'])
-
-function widerPattern({ pattern }: Rule): string | undefined {
-  if (pattern.includes('*')) return undefined
-  if (pattern.startsWith('/') && !/\s/.test(pattern)) {
-    const folder = dirname(pattern)
-    return folder === '/' ? undefined : `${folder}/**`
-  }
-  // The host marks some keys, such as "[effects] git add a".
-  const [, mark = '', command = ''] = /^((?:\[[a-z]+\] )?)(.*)$/s.exec(pattern) ?? []
-  const [program = '', action, ...rest] = command.split(' ')
-  if (!WITH_ACTIONS.has(program) || action === undefined || rest.length === 0 || /[;&|<>`$()]/.test(command)) return undefined
-  return `${mark}${program} ${action} *`
-}
 
 /** What tools of others used, as `requires` of a manifest, and each host with its methods and the start of its paths. */
 export interface LearnedNeeds {

@@ -57,7 +57,7 @@ const Questions = ({ of }: { of: readonly AskedOften[] }) => (
         </tr>
       </thead>
       <tbody>
-        {of.map(({ tool, subject, times, waitedMs, rejected, rule, alsoAllows }) => (
+        {of.map(({ tool, subject, times, waitedMs, rejected, rule, alsoAllows, wider }) => (
           <tr>
             <td>
               <b>{shown(tool)}</b> <span class="mono">{shown(subject)}</span>
@@ -71,11 +71,15 @@ const Questions = ({ of }: { of: readonly AskedOften[] }) => (
             </td>
             <td>
               {rule === undefined ? <span class="quiet">none: no rule may answer it</span> : <RuleText rule={rule} />}
-              {alsoAllows.length > 0 && (
-                <div class="small">
-                  <span class="quiet">It would also allow:</span>
-                  <Lines of={alsoAllows} />
-                </div>
+              <AlsoAllows of={alsoAllows} />
+              {wider && (
+                <details class="small">
+                  <summary>
+                    A wider rule would have avoided {wider.times} {wider.times === 1 ? 'question' : 'questions'}
+                  </summary>
+                  <RuleText rule={wider.rule} />
+                  <AlsoAllows of={wider.alsoAllows} />
+                </details>
               )}
             </td>
           </tr>
@@ -83,6 +87,13 @@ const Questions = ({ of }: { of: readonly AskedOften[] }) => (
       </tbody>
     </table>
   </section>
+)
+
+const AlsoAllows = ({ of }: { of: readonly string[] }) => of.length > 0 && (
+  <div class="small">
+    <span class="quiet">It would also allow:</span>
+    <Lines of={of} />
+  </div>
 )
 
 const Findings = ({ of }: { of: readonly PolicyFinding[] }) => (
