@@ -1,13 +1,13 @@
 import { readFileSync, statSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BulkheadError, type ConfigFile } from '@bulkhead/contract'
+import { BulkheadError, type ConfigFile, type VariableValues } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { isAbsent } from '@bulkhead/kit/folders'
 import { parseJson, type Json } from '@bulkhead/kit/json'
 import { PROJECT_FOLDER, type LoaderOptions } from '@bulkhead/loader'
 import { createBundledExtensions, readSkillHead } from '@bulkhead/tools-bundled'
-import { cacheFolder, machinePolicyFile } from './folders.ts'
+import { cacheFolder, homeFolder, machinePolicyFile } from './folders.ts'
 import { CORE_VERSION } from './version.ts'
 
 /** In the folder of the global layer: a sigstore trusted root to use in place of the one that ships with Bulkhead. */
@@ -16,6 +16,10 @@ export const TRUST_ROOT_FILE = 'trust-root.json'
 /** The value of {user-data}. Separate from the files of the host, because tools may be allowed to write there. */
 export const userFolder = (home: string, tenant?: string): string =>
   tenant === undefined ? join(home, 'data') : join(home, 'data', 'tenants', tenant)
+
+/** What variables in rules stand for in the sessions of a folder. */
+export const ruleVariables = (workspace: string, home: string | undefined): VariableValues =>
+  ({ 'workspace': [workspace], 'user-data': [userFolder(homeFolder(home))] })
 
 /** Skills of the user beside those in `skills` of the home. No tool may write there. */
 export const userSkills = (home: string): string => join(userFolder(home), 'skills')

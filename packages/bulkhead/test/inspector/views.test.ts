@@ -65,7 +65,8 @@ it('offers the smallest rule that would have avoided a question, and one a step 
   await using world = await openWorld({ stored: true })
   const session = await world.host.openSession({ approver: { approve: async () => ({ decision: 'once' }) } })
   const calls = [
-    ...['src/a', 'src/b', 'top'].map((path) => ['write', { path, content: '' }] as const), ['order', { what: 'tea' }] as const,
+    ...['src/a', 'src/b', 'top'].map((path) => ['write', { path, content: '' }] as const),
+    ['order', { what: 'tea' }] as const,
   ]
   for (const [index, [name, args]] of calls.entries()) await session.call({ id: `c${index}`, name, arguments: args })
   await world.host.flush()

@@ -10,7 +10,7 @@ import {
   forgetKept, LEARN_VARIABLE, readKept, readLearned, requireWorkWall, startLearning, type Learned, type LearnedCall,
 } from '../../facade/policy/learning.ts'
 import { learnedNeeds, proposeRules, type LearnedNeeds, type Proposal } from '../../facade/policy/proposal.ts'
-import { ruleVariables } from '../../facade/policy/rule-variables.ts'
+import { ruleVariables } from '../../facade/loader-options.ts'
 import { askedSession, decideAgain } from '../../facade/policy/recorded-decisions.ts'
 import { defineCommand, ENDING_SIGNALS } from '../command.ts'
 import { readIfPresent, userFile } from '../config-file.ts'

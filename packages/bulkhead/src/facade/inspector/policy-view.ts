@@ -7,7 +7,7 @@ import type {
 import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../create-host.ts'
 import type { Inspectable } from '../inspectable.ts'
-import { ruleVariables } from '../policy/rule-variables.ts'
+import { ruleVariables } from '../loader-options.ts'
 import { widerRule, widerWords } from '../policy/wider-rule.ts'
 import { lastOf, type RecentCalls } from './recent-use.ts'
 import { withSession } from './sessions.ts'
