@@ -15,7 +15,7 @@ export function wordsOf(command: string): readonly string[] {
  * `pnpm soak` starts every command in a process.
  */
 export const argumentsOf = (command: string): readonly string[] | undefined =>
-  thoroughly(/^bulkhead (?!mcp)/.test(command) && !/[|<>&;]/.test(command), false) ? wordsOf(command) : undefined
+  thoroughly(/^bulkhead (?!mcp)/.test(command) && !/[|<>&;]|\$\(/.test(command), false) ? wordsOf(command) : undefined
 
 /** The whole suite takes seconds. `npm test` runs it on the template in conformance.test.ts. */
 export const withFewChecks = (command: string): string =>

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
-import { has, WALLS } from '../../../../scripts/machine.ts'
+import { has, needs, WALLS } from '../../../../scripts/machine.ts'
+import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
 import { useThreads } from '../extension-folder.ts'
@@ -23,7 +24,10 @@ const published = thoroughly(false, true) ? await startPublishedPackages() : und
 afterAll(() => published?.[Symbol.asyncDispose]())
 
 let folder: string
+/** The URL of the store, for pages that need a server. */
+let store: string | undefined
 beforeEach(() => {
+  store = undefined
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-tutorial-'))
   if (published) return
   useThreads(join(folder, 'home/.bulkhead'))
@@ -56,6 +60,7 @@ async function run(line: string): Promise<{ readonly code: number | null; readon
   const env = {
     NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE,
     PATH: [join(folder, 'node_modules/.bin'), dirname(process.execPath), PATH].join(':'),
+    ...(store !== undefined && { BULKHEAD_STORE: store }),
     ...(published && { NODE_EXTRA_CA_CERTS, npm_config_registry: published.url }),
   }
   const args = argumentsOf(command)
@@ -122,7 +127,16 @@ function installServer(): void {
 const forMachine = (text: string): string =>
   has('bubblewrap') ? text : text.replaceAll('"type": "local", "command"', '"type": "local", "jail": false, "command"')
 
-it.each(TUTORIALS)('%s works step by step', WALLS, async (page) => {
+const WITH_SERVER = 'docs/tutorials/workers.md'
+
+it.each(TUTORIALS.filter((page) => page !== WITH_SERVER))('%s works step by step', WALLS, follow)
+
+it(`${WITH_SERVER} works step by step`, needs('PostgreSQL'), async () => {
+  store = (await sharedPostgres()).url(newSchema())
+  await follow(WITH_SERVER)
+})
+
+async function follow(page: string): Promise<void> {
   if (!published && page.includes('mcp-server')) installServer()
   const blocks = BLOCKS.filter((block) => block.page === page)
   for (const [index, block] of blocks.entries()) {
@@ -139,4 +153,4 @@ it.each(TUTORIALS)('%s works step by step', WALLS, async (page) => {
       else if (line === commandsOf(block).at(-1)) expect(output).toMatch(pattern(expected))
     }
   }
-})
+}

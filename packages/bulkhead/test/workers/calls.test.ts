@@ -1,14 +1,16 @@
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { type BulkheadEvent, defineTool, type Host, type Interactor } from '../../src/index.ts'
+import { inside } from '../command-inside.ts'
 import { NO_PAUSE } from '../extension-folder.ts'
 import { Bank } from './bank.ts'
 import { writeFar } from './far.ts'
 import { Fleet, type WorkerProcess } from './fleet.ts'
 
 const LABELS = ['gpu']
+const LABELS_THERE = ['gpu', 'region=eu']
 const person: Interactor = { interact: async () => ({ status: 'accepted', value: 'Bergen' }) }
 
 describe('a call on a worker', needs('PostgreSQL'), () => {
@@ -33,13 +35,13 @@ describe('a call on a worker', needs('PostgreSQL'), () => {
       effects: 'none', requires: {}, execute: () => ({ pid: process.pid }),
     }))
     fleet.trustPackages(host)
-    worker = fleet.worker({
-      workspaces: { shop }, env: { PAY_KEY: 'open sesame' }, labels: ['gpu', 'region=eu'], health: 0,
-      ceiling: {
-        fs: { read: ['{workspace}/**'], write: ['{workspace}/open/*'] }, net: { hosts: [bank.place] }, secrets: ['PAY_KEY'],
-        capabilities: ['interact', 'tools.call', 'session'], state: true,
-      },
-    })
+    const ceiling = join(fleet.folder, 'ceiling.json')
+    writeFileSync(ceiling, JSON.stringify({
+      fs: { read: ['{workspace}/**'], write: ['{workspace}/open/*'] }, net: { hosts: [bank.place] },
+      secrets: ['PAY_KEY'], capabilities: ['interact', 'tools.call', 'session'], state: true,
+    }))
+    const options = ['--labels', 'region=eu,gpu', '--workspace', `shop=${shop}`, '--ceiling', ceiling, '--health', '0']
+    worker = fleet.command(options, { PAY_KEY: 'open sesame' })
     await worker.until('ready')
   })
   afterAll(async () => {
@@ -55,10 +57,19 @@ describe('a call on a worker', needs('PostgreSQL'), () => {
   it('runs in another process, and the host lists the worker', async () => {
     expect(await call('where', {})).toMatchObject({ type: 'output', data: { pid: expect.any(Number) as number } })
     expect(await host.workers()).toMatchObject([{
-      labels: ['gpu', 'region=eu'], workspaces: ['shop'], state: 'ready', load: 0, capacity: 8, pid: worker.child.pid,
+      labels: LABELS_THERE, workspaces: ['shop'], state: 'ready', load: 0, capacity: 8, pid: worker.child.pid,
     }])
-    const health = await fetch(`http://127.0.0.1:${Number(worker.said('ready')!['health'])}/health`)
-    expect([health.status, await health.json()]).toMatchObject([200, { state: 'ready', load: 0, labels: ['gpu', 'region=eu'] }])
+    const health = await fetch(`http://127.0.0.1:${Number(worker.said('ready')!['healthPort'])}/health`)
+    expect(health.status).toBe(200)
+    expect(await health.json()).toMatchObject({ state: 'ready', load: 0, labels: LABELS_THERE })
+  })
+
+  it('shows in the list of workers', async () => {
+    const place = ['--home', fleet.home, '--store', fleet.url]
+    const { stdout } = await inside(['workers', ...place], fleet.folder)
+    expect(stdout).toMatch(/ready +0\/8 +gpu,region=eu +shop /)
+    const json = await inside(['workers', '--json', ...place], fleet.folder)
+    expect(JSON.parse(json.stdout)).toMatchObject({ workers: [{ labels: LABELS_THERE, pid: worker.child.pid }] })
   })
 
   it('uses the services of its caller', async () => {
@@ -86,7 +97,8 @@ describe('a call on a worker', needs('PostgreSQL'), () => {
   it('is cancelled by its caller', async () => {
     const session = await open()
     const waiting = call('waits', {}, Promise.resolve(session))
-    await expect.poll(() => events.findLast(({ type }) => type === 'ToolInvocationProgress')).toMatchObject({ text: 'waits' })
+    const progress = () => events.findLast(({ type }) => type === 'ToolInvocationProgress')
+    await expect.poll(progress).toMatchObject({ text: 'waits' })
     session.cancel()
     expect(await waiting).toMatchObject({ type: 'error', error: { code: 'SessionCancelled' } })
     await expect.poll(async () => (await host.workers())[0]!.load).toBe(0)

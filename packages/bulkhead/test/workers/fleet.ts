@@ -25,6 +25,7 @@ export interface WorkerTerms extends Omit<CreateWorkerOptions, 'store' | 'onCall
 export const SHORT_LEASE_MS = 1_000
 const LEASE_MS = 5_000
 const WORKER = join(import.meta.dirname, 'fixtures/worker.ts')
+const COMMAND = join(import.meta.dirname, '../../src/bin.ts')
 
 type Line = Readonly<Record<string, unknown>> & { readonly type: string }
 
@@ -35,13 +36,18 @@ export class WorkerProcess {
   readonly #closed: Promise<unknown>
   readonly #reader: Interface
 
-  constructor(terms: WorkerTerms) {
-    this.child = spawn(process.execPath, [WORKER, JSON.stringify(terms)], {
-      stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, XDG_CACHE_HOME: CACHE },
+  /** What it says is JSON, a line each. */
+  constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    this.child = spawn(process.execPath, args, {
+      stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, XDG_CACHE_HOME: CACHE, ...env },
     })
     this.#closed = once(this.child, 'close')
     this.#reader = createInterface({ input: this.child.stdout! })
     this.#reader.on('line', (line) => this.lines.push(JSON.parse(line) as Line))
+  }
+
+  static start(terms: WorkerTerms): WorkerProcess {
+    return new WorkerProcess([WORKER, JSON.stringify(terms)])
   }
 
   said(type: string): Line | undefined {
@@ -119,9 +125,18 @@ export class Fleet {
   }
 
   worker(terms: Partial<WorkerTerms> = {}): WorkerProcess {
-    const worker = new WorkerProcess({
-      url: this.url, times: { leaseMs: this.leaseMs }, home: this.workerHome, cache: CACHE, labels: ['gpu'], ceiling: {}, ...terms,
+    const worker = WorkerProcess.start({
+      url: this.url, times: { leaseMs: this.leaseMs }, home: this.workerHome, cache: CACHE, labels: ['gpu'],
+      ceiling: {}, ...terms,
     })
+    this.workers.push(worker)
+    return worker
+  }
+
+  /** `bulkhead worker` with these arguments. */
+  command(args: readonly string[], env: NodeJS.ProcessEnv): WorkerProcess {
+    const own = ['worker', '--json', '--store', this.url, '--home', this.workerHome]
+    const worker = new WorkerProcess([COMMAND, ...own, ...args], env)
     this.workers.push(worker)
     return worker
   }

@@ -32,7 +32,8 @@ describe('callers and workers', needs('PostgreSQL'), () => {
     mkdirSync(join(fleet.folder, 'shop'))
     stranger = await openPostgresStore({ url: fleet.url })
     key = openMachineKey(machineKeyFile(fleet.home))
-    host = await fleet.host({ config: { ...NO_PAUSE, extensions: { far: { runsOn: { labels: ['gpu'] } } } } }, (one) => {
+    const config = { ...NO_PAUSE, extensions: { far: { runsOn: { labels: ['gpu'] } } } }
+    host = await fleet.host({ config }, (one) => {
       placed = one
     })
     worker = await createWorker({
@@ -145,7 +146,7 @@ describe('callers and workers', needs('PostgreSQL'), () => {
     expect(await refusal(call('where', other))).toEqual(['output', ''])
   })
 
-  it('a caller refuses a worker that it does not trust, before anything begins, and a worker such a caller', async () => {
+  it('a caller refuses an unknown worker before anything begins, and a worker an unknown caller', async () => {
     const file = fleetFile(fleet.home)
     removeFromFleet(file, 'worker', 'w')
     const before = bank.posts.length

@@ -1,4 +1,4 @@
-// Three callers and four workers, while they, the server and connections fail under 2,000 calls (100,000 in `pnpm soak`).
+// Three callers and four workers fail, with the server and connections, under 2,000 calls (100,000 in `pnpm soak`).
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -75,9 +75,9 @@ async function start(): Promise<void> {
   ])
 }
 
-const LONG = { timeout: thoroughly(600_000, 4 * 3_600_000) }
+const OPTIONS = { ...needs('PostgreSQL'), timeout: thoroughly(600_000, 4 * 3_600_000) }
 
-describe('three callers and four workers, while machines, server and connections fail', { ...needs('PostgreSQL'), ...LONG }, () => {
+describe('three callers and four workers, while machines, server and connections fail', OPTIONS, () => {
   it('make no effect twice, lose no outcome, leave no call open and redeem no ticket twice', async () => {
     await start()
     // A test that runs for long shows its progress by what it expects.

@@ -30,7 +30,7 @@ export class WorkerPlace {
   }
 
   async start(): Promise<void> {
-    this.#process = new WorkerProcess(this.#terms)
+    this.#process = WorkerProcess.start(this.#terms)
     await this.#process.until('ready')
   }
 
