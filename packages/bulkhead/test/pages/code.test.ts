@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { API } from 'typescript/unstable/sync'
-import { configFileSchema, manifestSchema } from '@bulkhead/contract/validation'
+import { ceilingSet, configFileSchema, manifestSchema } from '@bulkhead/contract/validation'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 
@@ -117,6 +117,7 @@ it.each(
     (block) => [placeOf(block), block] as const,
   ),
 )('the JSON of %s is valid', (_, { file, text }) => {
-  const schema = file?.endsWith('bulkhead.json') ? manifestSchema : configFileSchema
+  const schema = file?.endsWith('bulkhead.json') ? manifestSchema
+    : file === 'ceiling.json' ? ceilingSet : configFileSchema
   expect(schema.safeParse(JSON.parse(withoutComments(text))).error?.issues).toBeUndefined()
 })
