@@ -71,9 +71,26 @@ function reachesOf(tool: Pick<ToolEntry, 'name' | 'approvalKey'>, analysis: Call
       : [thisFolder(approvalKey, 'key'), ...wider([only!]).filter(({ covers }) => covers === 'workspace')]
   }
   const isOfEveryCall = approvalKey === tool.name && tool.approvalKey === undefined
-  const words = command ? `this command (${approvalKey})`
+  const words = command ? commandWords(analysis)
     : isOfEveryCall ? `every call of ${tool.name}` : `every call with the key "${approvalKey}"`
   return [{ covers: 'key', keys: [{ key: approvalKey, covers: words }], words: () => words }]
+}
+
+/** The key of a command marks what it needs beyond the words of the command. A person reads it in words. */
+function commandWords({ approvalKey, wall }: CallAnalysis): string {
+  const { hosts, keys = [] } = wall ?? {}
+  const names = hosts === 'all' ? ['*'] : hosts
+  const marks = names ? [` [net ${names.join(' ')}]`, ...keys.map((name) => ` [key ${name}]`)].join('') : ''
+  const [start, end] = [wall?.wall === 'open' ? '[open] ' : '', marks]
+  // A key that was cut has other marks, or none.
+  if (!approvalKey.startsWith(start) || !approvalKey.endsWith(end)) return `this command (${approvalKey})`
+  const command = approvalKey.slice(start.length, approvalKey.length - end.length).replace(/^\[effects\] /, '')
+  const more = [
+    ...start === '' ? [] : ['without a wall'],
+    ...names ? [hosts === 'all' ? 'with the whole network' : `which may reach ${names.join(', ')}`] : [],
+    ...keys.map((name) => `with the key ${name}`),
+  ]
+  return [`this command (${command})`, ...more].join(' ')
 }
 
 /** More files are counted. */

@@ -1,5 +1,7 @@
+import type { CommandWall } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import type { Session } from '../../../src/index.ts'
+import { offersOf } from '../../../src/policy/approvals/offers.ts'
 import { call, createSetting, DAY_MS, opened } from './setting.ts'
 
 const explained = async (session: Session) => {
@@ -39,4 +41,21 @@ test('explain shows that an approval expired, or who revoked it, if that is why 
   expect((await explained(second)).reasons).toContainEqual(
     expect.stringMatching(/^the session approval \w+ of the key "Oslo" was revoked 2 hours ago by Ada, after 0 uses$/),
   )
+})
+
+test.each<[string, CommandWall | undefined, string]>([
+  ['npm test', { wall: 'work' }, 'this command (npm test)'],
+  ['[effects] git push [net *]', { wall: 'work', hosts: 'all' }, 'this command (git push) with the whole network'],
+  [
+    'curl a [net a.example] [key TOKEN]', { wall: 'work', hosts: ['a.example'], keys: ['TOKEN'] },
+    'this command (curl a) which may reach a.example with the key TOKEN',
+  ],
+  ['[open] ls', { wall: 'open' }, 'this command (ls) without a wall'],
+  ['echo [net *]', { wall: 'work' }, 'this command (echo [net *])'],
+  ['[shell] a; b… (cut)', { wall: 'work', hosts: 'all' }, 'this command ([shell] a; b… (cut))'],
+])('an answer to a command with the key "%s" says in words what it covers', (approvalKey, wall, words) => {
+  const analysis = { approvalKey, subjects: [{ key: approvalKey }], command: { line: '' }, ...(wall && { wall }) }
+  const offers = offersOf({ name: 'bash', approvalKey: undefined }, analysis as never, false)
+  expect(offers.map((offer) => offer.words())).toEqual(['this call', `${words} in this session`])
+  expect(offers[1]!.keys.map(({ key }) => key)).toEqual([approvalKey])
 })
