@@ -84,20 +84,6 @@ export const STORE_PLACEMENTS: readonly Mutant[] = [
     test: `${TESTS}/calls.test.ts`,
   },
   {
-    what: 'a second message with the same number is not heard',
-    file: `${FOLDER}/placed-call.ts`,
-    from: 'if (this.#hasEnded || number <= this.last) continue',
-    to: 'if (this.#hasEnded) continue',
-    test: `${TESTS}/lost-answers.test.ts`,
-  },
-  {
-    what: 'a lease that was taken by a statement without an answer is found',
-    file: `${FOLDER}/jobs.ts`,
-    from: 'return rows.length > 0 ? rows : undefined',
-    to: 'return []',
-    test: `${TESTS}/lost-answers.test.ts`,
-  },
-  {
     what: 'a next epoch whose answer was lost is not opened twice, and known',
     file: `${FOLDER}/caller-statements.ts`,
     from: 'placed.epoch = $2 + 1 AND placed.ticket = $3) AS placed',
