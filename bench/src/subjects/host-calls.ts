@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createHost, openSqliteStore, type Store } from 'bulkhead'
+import { createHost, openSqliteStore, type ConfigFile, type Host, type Store } from 'bulkhead'
 import { defineSubject, type Mode, type Runner, type Side } from '../harness/subject.ts'
 import { payload, PAYLOAD_BYTES } from '../loads/echo.ts'
 import { comlinkThreadOf, mcpStdioOf, rawPostMessageOf } from './baselines.ts'
@@ -14,6 +14,11 @@ interface GuardedCall<Name extends string> {
   readonly audit: boolean
   /** Default: a file in the folder. */
   readonly open?: (folder: string) => Promise<Store>
+  readonly config?: ConfigFile
+  /** Of the tool. Default: it returns its arguments. */
+  readonly code?: string
+  /** Before the first call. */
+  readonly prepare?: (host: Host, home: string, cleanup: AsyncDisposableStack) => Promise<void>
 }
 
 const inFile = (folder: string): Promise<Store> => openSqliteStore({ file: join(folder, 'store', 'host.db') })
@@ -23,7 +28,7 @@ const inFile = (folder: string): Promise<Store> => openSqliteStore({ file: join(
  * the session, hooks run before and after it, and the journal and the audit are written to a store on disk.
  */
 export function guardedCall<const Name extends string>(
-  { name, placement, tools, audit, open = inFile }: GuardedCall<Name>,
+  { name, placement, tools, audit, open = inFile, config: more = {}, code, prepare }: GuardedCall<Name>,
 ) {
   return {
     name,
@@ -32,11 +37,13 @@ export function guardedCall<const Name extends string>(
       await using opened = new AsyncDisposableStack()
       const workspace = await mkdtemp(join(tmpdir(), 'bulkhead-bench-'))
       opened.defer(() => rm(workspace, { recursive: true, force: true }))
-      await layOutTools(join(workspace, '.bulkhead', 'tools'), tools)
+      await layOutTools(join(workspace, '.bulkhead', 'tools'), tools, code)
       const store = await open(workspace)
-      const config = { isolation: { project: placement }, audit: { enabled: audit } }
-      const host = await createHost({ workspace, home: join(workspace, 'home'), trust: 'once', store, config })
+      const config = { isolation: { project: placement }, audit: { enabled: audit }, ...more }
+      const home = join(workspace, 'home')
+      const host = await createHost({ workspace, home, trust: 'once', store, config })
       opened.defer(async () => void (await host.close()))
+      await prepare?.(host, home, opened)
       let questions = 0
       let hooks = 0
       let calls = 0
@@ -69,14 +76,14 @@ export function guardedCall<const Name extends string>(
 /** Tools per extension, all with the same schema. */
 const TOOLS_EACH = 100
 
-async function layOutTools(folder: string, count: number): Promise<void> {
+async function layOutTools(folder: string, count: number, execute = '(args) => args'): Promise<void> {
   const names = ['echo', ...Array.from({ length: count - 1 }, (_, index) => `echo${index}`)]
   for (let first = 0; first < count; first += TOOLS_EACH) {
     const id = `echoes${first}`
     const own = names.slice(first, first + TOOLS_EACH)
     await mkdir(join(folder, id), { recursive: true })
     await writeFile(join(folder, id, 'bulkhead.json'), JSON.stringify(manifestOf(id, own)))
-    const code = own.map((tool) => `${tool}: { execute: (args) => args }`).join(', ')
+    const code = own.map((tool) => `${tool}: { execute: ${execute} }`).join(', ')
     await writeFile(join(folder, id, 'index.js'), `export default { tools: { ${code} } }\n`)
   }
 }

@@ -10,6 +10,12 @@ const READY = (worker: string): string => `(NOT ${worker}.draining AND ${HELD(wo
 const LOAD = (worker: string): string => `(SELECT count(*) FROM @.placed AS own
   WHERE own.worker = ${worker}.id AND own.term = ${worker}.term AND own.ended IS NULL)`
 
+/**
+ * Rows of lists. Their length is hidden from the planner: it would plan the statement anew each time, which takes longer
+ * than to run it.
+ */
+export const LISTS = (...lists: readonly string[]): string => `unnest(${lists.map((list) => `(SELECT ${list})`).join(', ')})`
+
 /** Wakes those who wait for something. */
 export const WAKE = (channel: string, from: string): string =>
   `(SELECT count(pg_notify(woken.channel, '')) FROM (SELECT DISTINCT ${channel} AS channel FROM ${from}) AS woken
@@ -40,11 +46,11 @@ export const PLACE = statement('placed_place', `
  */
 export const WATCH = statement('placed_watch', `
   WITH mine AS MATERIALIZED (
-    SELECT * FROM unnest($1::text[], $2::int[], $3::int[], $4::boolean[], $5::boolean[])
+    SELECT * FROM ${LISTS('$1::text[]', '$2::int[]', '$3::int[]', '$4::boolean[]', '$5::boolean[]')}
       AS mine (id, epoch, last, is_taken, has_begun)
   ), judged AS (
     UPDATE @.placed AS placed SET ended = CASE WHEN placed.worker IS NULL THEN 'untaken' ELSE 'lost' END
-    FROM mine WHERE $7 AND placed.id = mine.id AND placed.epoch = mine.epoch AND placed.ended IS NULL AND CASE
+    FROM mine WHERE (SELECT $7::boolean) AND placed.id = mine.id AND placed.epoch = mine.epoch AND placed.ended IS NULL AND CASE
       WHEN placed.worker IS NULL THEN placed.deadline < clock_timestamp() OR NOT EXISTS (
         SELECT FROM @.worker AS worker WHERE ${SERVES('worker', 'placed')} AND ${READY('worker')})
       ELSE NOT EXISTS (
@@ -61,7 +67,7 @@ export const WATCH = statement('placed_watch', `
         SELECT json_agg(json_build_array(news.number, news.message) ORDER BY news.number) FROM (
           SELECT message.number, message.message FROM @.placed_message AS message
           WHERE message.placed = mine.id AND message.epoch = mine.epoch AND NOT message.to_worker
-            AND message.number > mine.last ORDER BY message.number LIMIT $6) AS news) AS messages
+            AND message.number > mine.last ORDER BY message.number LIMIT (SELECT $6::int)) AS news) AS messages
     FROM mine LEFT JOIN @.placed AS placed ON placed.id = mine.id AND placed.epoch = mine.epoch
       LEFT JOIN judged ON judged.id = mine.id
   )
@@ -76,7 +82,7 @@ export const TELL_WORKER = statement('placed_tell_worker', `
   WITH added AS (
     INSERT INTO @.placed_message (tenant, placed, epoch, to_worker, number, message)
     SELECT placed.tenant, one.id, one.epoch, true, one.number, one.message
-    FROM unnest($1::text[], $2::int[], $3::int[], $4::text[]) AS one (id, epoch, number, message)
+    FROM ${LISTS('$1::text[]', '$2::int[]', '$3::int[]', '$4::text[]')} AS one (id, epoch, number, message)
       JOIN @.placed AS placed ON placed.id = one.id AND placed.epoch = one.epoch AND placed.ended IS NULL
     ON CONFLICT DO NOTHING RETURNING placed
   ), told AS (SELECT placed.worker FROM added JOIN @.placed AS placed ON placed.id = added.placed)
@@ -108,7 +114,10 @@ export const AGAIN = statement('placed_again', `
     (SELECT count(pg_notify(ready.channel || '_w', '')) FROM ready)`)
 
 export const FORGET = statement('placed_forget', `
-  WITH gone AS (DELETE FROM @.placed AS placed WHERE placed.id = ANY($1::text[]) RETURNING placed.worker, placed.ended)
+  WITH gone AS (
+    DELETE FROM @.placed AS placed USING ${LISTS('$1::text[]')} AS one (id) WHERE placed.id = one.id
+    RETURNING placed.worker, placed.ended
+  )
   SELECT ${WAKE(CHANNEL_OF('gone'), 'gone WHERE gone.ended IS NULL')}`)
 
 /** Of a caller that is gone. Each row stays until it is swept, so that this can be asked again. */

@@ -3,7 +3,6 @@ import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import type { Job, PgBoss } from 'pg-boss'
 import { jobsSchema, type Database, type Row, type Value } from '../connection/database.ts'
 import { alone, unnamed } from '../schema.ts'
-import { Batches } from '../work/batches.ts'
 import { lease, OWN } from './worker-statements.ts'
 
 /** A job as it was fetched. pg-boss settles nothing that someone else has fetched since. */
@@ -41,16 +40,19 @@ export interface Taker {
   readonly ids: () => readonly string[]
 }
 
+/** How long jobs of calls that are over wait for others. */
+const COMPLETE_MS = 100
+
 /** The queues of pg-boss, over the connections of the store. Only workers need it: callers write their jobs in SQL. */
 export class Jobs {
   readonly #database: Database
   readonly #boss: PgBoss
-  readonly #done: Batches<FetchedJob, undefined>
+  #over: FetchedJob[] = []
+  #timer: NodeJS.Timeout | undefined
 
   private constructor(database: Database, boss: PgBoss) {
     this.#database = database
     this.#boss = boss
-    this.#done = new Batches((jobs) => this.#complete(jobs))
   }
 
   /** Loads pg-boss, and makes its tables if there are none. */
@@ -86,10 +88,17 @@ export class Jobs {
     return this.#taken(await this.#own(taker) as unknown as readonly CallJob[])
   }
 
-  /** The call of the job is over. */
-  async done(job: FetchedJob): Promise<void> {
-    // A job that stays is removed by the sweep.
-    await this.#done.add(job).catch(() => undefined)
+  /** The call of the job is over. Nothing waits for its job, so that one statement completes many. */
+  done(job: FetchedJob): void {
+    this.#over.push(job)
+    this.#timer ??= setTimeout(() => void this.#completeOver(), COMPLETE_MS).unref()
+  }
+
+  /** A job that stays is completed by a sweep. */
+  async complete(jobs: readonly FetchedJob[]): Promise<void> {
+    for (const [queue, own] of Map.groupBy(jobs, (job) => job.queue)) {
+      await this.#boss.complete(queue, own).catch(() => undefined)
+    }
   }
 
   /** Once, what pg-boss does from time to time: jobs that are old or too late end. */
@@ -98,7 +107,14 @@ export class Jobs {
   }
 
   async stop(): Promise<void> {
+    await this.#completeOver()
     await this.#boss.stop({ graceful: false })
+  }
+
+  async #completeOver(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    await this.complete(this.#over.splice(0))
   }
 
   /** undefined: the statement whose answer was lost took nothing. */
@@ -116,14 +132,9 @@ export class Jobs {
       const job = { queue: name, id, retryCount }
       if (epoch !== null) return [{ id: data.id, epoch, ticket, body, tenant, group: groupId ?? '', job }]
       // The call is over, or its deadline has passed.
-      void this.done(job)
+      this.done(job)
       return []
     })
-  }
-
-  async #complete(jobs: readonly FetchedJob[]): Promise<readonly undefined[]> {
-    for (const [queue, own] of Map.groupBy(jobs, (job) => job.queue)) await this.#boss.complete(queue, own)
-    return jobs.map(() => undefined)
   }
 }
 

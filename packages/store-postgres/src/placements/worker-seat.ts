@@ -238,7 +238,7 @@ export class PostgresWorkerSeat implements WorkerSeat {
         if (this.#calls.get(call.id) !== call) return
         this.#calls.delete(call.id)
         this.#over.set(call.id, call.epoch)
-        void jobs.done(call.taken.job)
+        jobs.done(call.taken.job)
         if (this.#calls.size === 0) this.#drained?.resolve()
         if (this.#isWanted) void this.#take()
       },
@@ -257,7 +257,7 @@ export class PostgresWorkerSeat implements WorkerSeat {
   async #sweep(): Promise<void> {
     if (this.#sources.database.isPool) return
     const left = await sweep(this.#sources.database).catch(() => [])
-    await Promise.all(left.map((job) => this.#sources.jobs.done(job)))
+    await this.#sources.jobs.complete(left)
   }
 
   #loseAll(): void {

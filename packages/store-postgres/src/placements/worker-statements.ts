@@ -1,5 +1,5 @@
 import { statement, type Statement } from '../connection/database.ts'
-import { HELD, SERVES, WAKE } from './caller-statements.ts'
+import { HELD, LISTS, SERVES, WAKE } from './caller-statements.ts'
 
 /** Only for this transaction: what a crash of the server undoes, the next one does again. */
 const RELAXED = "set_config('synchronous_commit', 'off', true)"
@@ -29,7 +29,7 @@ export const BEAT = statement('worker_beat', `
     WHERE worker.id = $1 AND worker.term = $2 AND ${HELD('worker')}
     RETURNING worker.labels, worker.workspaces, worker.major, ${RELAXED}
   ), known AS MATERIALIZED (
-    SELECT * FROM unnest($3::text[], $4::int[], $5::int[]) AS known (id, epoch, last)
+    SELECT * FROM ${LISTS('$3::text[]', '$4::int[]', '$5::int[]')} AS known (id, epoch, last)
   ), heard AS (
     DELETE FROM @.placed_message AS message USING known WHERE known.last > 0 AND message.placed = known.id
       AND message.epoch = known.epoch AND message.to_worker AND message.number <= known.last
@@ -41,7 +41,7 @@ export const BEAT = statement('worker_beat', `
       FROM (SELECT known.id, known.epoch, message.number, message.message
         FROM known JOIN @.placed_message AS message ON message.placed = known.id AND message.epoch = known.epoch
           AND message.to_worker AND message.number > known.last
-        ORDER BY message.number LIMIT $6) AS news) AS messages,
+        ORDER BY message.number LIMIT (SELECT $6::int)) AS news) AS messages,
     ARRAY(SELECT DISTINCT placed.queue FROM beaten JOIN @.placed AS placed ON ${SERVES('beaten', 'placed')}
       WHERE placed.worker IS NULL AND placed.ended IS NULL AND placed.deadline > clock_timestamp()) AS waiting,
     (SELECT count(DISTINCT placed.tenant) FROM @.placed AS placed WHERE placed.ended IS NULL) AS tenants`)
@@ -100,7 +100,7 @@ export const TELL_CALLER = statement('placed_tell_caller', `
   WITH added AS (
     INSERT INTO @.placed_message (tenant, placed, epoch, to_worker, number, message)
     SELECT placed.tenant, one.id, one.epoch, false, one.number, one.message
-    FROM unnest($1::text[], $2::int[], $3::int[], $4::text[]) AS one (id, epoch, number, message)
+    FROM ${LISTS('$1::text[]', '$2::int[]', '$3::int[]', '$4::text[]')} AS one (id, epoch, number, message)
       JOIN @.placed AS placed ON placed.id = one.id AND placed.epoch = one.epoch AND placed.ended IS NULL
         AND placed.worker = $5 AND placed.term = $6
     ON CONFLICT DO NOTHING RETURNING placed

@@ -107,7 +107,7 @@ export class World {
     if (this.#faults.length > 0) throw new Error(this.#faults.join('\n'))
   }
 
-  #act(does: Act, pick: number): void {
+  #act(does: Act, pick: number): unknown {
     const { sides, admin } = this.#place
     const side = sides[pick % sides.length]!
     const worker = WORKERS[pick % WORKERS.length]!
