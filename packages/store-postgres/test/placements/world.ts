@@ -232,7 +232,8 @@ export class World {
   }
 
   #mustBeUntouched(call: ModelCall): void {
-    if (call.attempts.some(({ effects }) => effects > 0)) this.#fault(call, 'began something, and was taken for untouched')
+    if (call.attempts.every(({ effects }) => effects === 0)) return
+    this.#fault(call, 'began something, and was taken for untouched')
   }
 
   /** An operation may fail as a whole. */
@@ -246,7 +247,8 @@ export class World {
   }
 
   #wake(worker: string): void {
-    this.#do(async () => void await this.#place.admin.query(`SELECT pg_notify(channel, '') FROM worker WHERE id = '${worker}'`))
+    const text = `SELECT pg_notify(channel, '') FROM worker WHERE id = '${worker}'`
+    this.#do(async () => void await this.#place.admin.query(text))
   }
 
   #release(): void {
