@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../src/model/errors.ts'
-import { ANSWER_LIMITS, CALL_LIMITS, COMPARTMENT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, RECORD_LIMITS } from '../src/model/limits.ts'
+import { ANSWER_LIMITS, CALL_LIMITS, COMPARTMENT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, RECORD_LIMITS, WORKER_LIMITS } from '../src/model/limits.ts'
 
 const INTRODUCTION = `# Limits
 
@@ -104,6 +104,19 @@ const ANSWER: Readonly<Record<keyof typeof ANSWER_LIMITS, readonly [meaning: str
   linkMinutes: ['How long a link works, in minutes (`--minutes`).', '410'],
 }
 
+const WORKERS: Readonly<Record<keyof typeof WORKER_LIMITS, readonly [meaning: string, then: string]>> = {
+  leaseMs: ['How long a worker that does not answer keeps its calls, in milliseconds.', 'The call runs on another worker, or is `OutcomeUnknown`'],
+  renewals: ['How often a worker renews its lease while it lasts. One statement renews it for all its calls.', 'The lease ends'],
+  capacity: ['Calls that a worker runs at once (`--capacity`).', 'Further calls wait until their deadline: `NoWorkerReady`'],
+  idleCompartments: ['Compartments without a call that a worker keeps open.', 'The one that was idle for longest ends'],
+  messageBytes: ['One request, answer or note between a caller and a worker, in bytes of JSON. The arguments of a call are not limited by it.', '`MessageTooLarge`'],
+  partBytes: ['Size of a result that one statement sends, in bytes.', 'It is sent in parts of this size'],
+  resultBytes: ['One result of a worker, with its signature, in bytes.', '`OutputTooLarge`'],
+  losses: ['Workers that one call may lose before it began anything, or that an idempotent call may lose.', '`CompartmentCrashed`'],
+  callMs: ['Deadline of a ticket for a call without one, in milliseconds.', '`WorkerRefused`'],
+  skewMs: ['By how much the clocks of a caller and a worker may differ, in milliseconds. Only the age of tickets depends on it.', '`WorkerRefused`'],
+}
+
 const RECORD: Readonly<Record<keyof typeof RECORD_LIMITS, string>> = {
   files: 'Files and links in all folders together, and as many folders.',
   bytes: 'Content that has to be copied, in bytes. Files that the file system can clone, and files over 32 MiB, do not count.',
@@ -131,6 +144,8 @@ export function limitsPage(): string {
     + Object.entries(RECORD).map(([name, meaning]) =>
       `| \`${name}\` | ${grouped(RECORD_LIMITS[name as keyof typeof RECORD_LIMITS])} | ${meaning} |\n`).join('')
     + '\n## Package\n| Name | Value | Meaning | Error |\n|---|---|---|---|\n' + lines(PACKAGE)
+    + '\n## Workers\nOf calls on [workers](../explanation/scale.md#calls-on-workers).\n\n'
+    + '| Name | Value | Meaning | Beyond it |\n|---|---|---|---|\n' + consequences(WORKERS, WORKER_LIMITS)
     + '\n## Answers from elsewhere\nOf `bulkhead waiting serve`; more in the [guide](../guides/approvals.md#answer-from-anywhere).\n\n'
     + '| Name | Value | Meaning | Beyond it |\n|---|---|---|---|\n' + consequences(ANSWER, ANSWER_LIMITS)
     + '\n## MCP over HTTP\nOf `bulkhead mcp --http` and `serveToolsOverHttp`; more in the [guide](../guides/mcp.md#limits).\n\n'

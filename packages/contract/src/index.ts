@@ -22,7 +22,7 @@ export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState, type Lifecycl
 export { byteSize, declaresSetting, unknownSettings, withCommonConfig } from './model/common-config.ts'
 export {
   ANSWER_LIMITS, CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, POOL_LIMITS,
-  RECORD_LIMITS, type CompartmentLimits,
+  RECORD_LIMITS, WORKER_LIMITS, type CompartmentLimits,
 } from './model/limits.ts'
 export { usesHome, withHome, withHomeVariable } from './policy/home-paths.ts'
 export {

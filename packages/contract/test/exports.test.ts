@@ -21,7 +21,7 @@ describe('the exports', () => {
       'SUBJECT_KINDS',
       'TOOL_INTERACTION_KINDS',
       'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TREATMENTS', 'TREATMENT_PRESETS', 'TRUST_DECISIONS', 'ToolError',
-      'VALIDATION_STAGES', 'WORKER_LABEL_PATTERN', 'WORKSPACE_NAME_PATTERN',
+      'VALIDATION_STAGES', 'WORKER_LABEL_PATTERN', 'WORKER_LIMITS', 'WORKSPACE_NAME_PATTERN',
       'actionWords', 'allowedPatterns', 'allowsNeed', 'argumentsLeftOut', 'auditRecord', 'beyond', 'byteSize',
       'capabilitiesMeant', 'carriesKeys', 'ceilingsOf', 'checkApprovalKey', 'checkRequirements', 'classifyEffects',
       'classifyToolMode',

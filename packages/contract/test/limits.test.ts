@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import {
   ANSWER_LIMITS, CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS,
+  WORKER_LIMITS,
 } from '../src/model/limits.ts'
 
 it('limits have these values', () => {
@@ -27,6 +28,10 @@ it('limits have these values', () => {
   })
   expect(ANSWER_LIMITS).toEqual({
     webhookMs: 10_000, webhookAttempts: 4, bodyBytes: 262_144, headersMs: 10_000, requestMs: 30_000, linkMinutes: 1_440,
+  })
+  expect(WORKER_LIMITS).toEqual({
+    leaseMs: 5_000, renewals: 5, capacity: 8, idleCompartments: 32, messageBytes: 409_600, partBytes: 1_048_576,
+    resultBytes: 67_108_864, losses: 3, callMs: 3_600_000, skewMs: 300_000,
   })
   expect(MCP_HTTP_LIMITS).toEqual({
     connections: 512, connectionsWithoutToken: 384, connectionsPerAddress: 64, connectionsPerToken: 128,

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  BulkheadError, ceilingsOf, type Ceiling, requireOptions, type Store, WORKER_LABEL_PATTERN, WORKSPACE_NAME_PATTERN,
+  BulkheadError, ceilingsOf, type Ceiling, requireOptions, type Store, WORKER_LABEL_PATTERN, WORKER_LIMITS, WORKSPACE_NAME_PATTERN,
 } from '@bulkhead/contract'
 import { ceilingSet, firstFault } from '@bulkhead/contract/validation'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
@@ -50,7 +50,7 @@ export interface RunningWorker extends Pick<Worker, 'info' | 'load' | 'isDrainin
   close(): Promise<void>
 }
 
-const CAPACITY = 8
+const CAPACITY = WORKER_LIMITS.capacity
 const OPTIONS: OptionForms<CreateWorkerOptions> = {
   store: forms.either(forms.text, forms.having('read', 'write', 'close')), home: forms.text, ceiling: forms.object,
   labels: forms.list(forms.text), workspaces: forms.values(forms.text), capacity: forms.count(1, 1_000),

@@ -132,6 +132,22 @@ export const ANSWER_LIMITS = {
   linkMinutes: 24 * 60,
 } as const
 
+/** Limits of calls on workers. */
+export const WORKER_LIMITS = {
+  leaseMs: 5_000,
+  /** While a lease lasts. */
+  renewals: 5,
+  capacity: 8,
+  idleCompartments: 32,
+  messageBytes: 400 * 1024,
+  /** Above it, a result is sent in parts of this size. */
+  partBytes: MB,
+  resultBytes: 64 * MB,
+  losses: 3,
+  callMs: 3_600_000,
+  skewMs: 300_000,
+} as const
+
 /** Limits of a server that offers tools over HTTP to MCP clients. */
 export const MCP_HTTP_LIMITS = {
   connections: 512,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, WORKER_LIMITS } from '@bulkhead/contract'
 import { storeClosed, storeError } from '@bulkhead/store/records'
 import { readPassword, tlsOptions } from './credentials.ts'
 import { isDuplicate, isHung, isUnanswered, postgresError } from './postgres-error.ts'
@@ -40,7 +40,7 @@ export interface DatabaseTimes {
 
 const TIMES: DatabaseTimes = {
   connectMs: 5_000, statementMs: 10_000, patienceMs: 5_000, beatMs: 2_000, goneMs: 15_000, calmMs: 6_000,
-  leaseMs: 5_000,
+  leaseMs: WORKER_LIMITS.leaseMs,
 }
 /** Where pg-boss has its tables. */
 export const jobsSchema = (schema: string): string => `${schema}_jobs`

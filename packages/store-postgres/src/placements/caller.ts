@@ -1,4 +1,6 @@
-import type { BegunEffect, ListedWorker, PlacedEnd, PlacedListener, PlacedRequest } from '@bulkhead/contract'
+import {
+  WORKER_LIMITS, type BegunEffect, type ListedWorker, type PlacedEnd, type PlacedListener, type PlacedRequest,
+} from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { Database, Row } from '../connection/database.ts'
 import { Batches } from '../work/batches.ts'
@@ -10,8 +12,6 @@ import { queueOf } from './queue-name.ts'
 
 /** Messages of one call that one look brings. */
 const MESSAGES = 16
-/** How often a lease is looked after. */
-export const LOOKS_PER_LEASE = 5
 
 /** The calls of this host on workers. One statement watches them all. */
 export class Caller implements PlacedCalls {
@@ -124,7 +124,7 @@ export class Caller implements PlacedCalls {
   }
 
   #watchFromTimeToTime(): void {
-    this.#timer ??= setInterval(() => this.look(true), this.#database.times.leaseMs / LOOKS_PER_LEASE)
+    this.#timer ??= setInterval(() => this.look(true), this.#database.times.leaseMs / WORKER_LIMITS.renewals)
   }
 
   #drop(id: string): void {

@@ -1,14 +1,11 @@
-import { BulkheadError, type BegunEffect, type LeasedCall } from '@bulkhead/contract'
+import { BulkheadError, WORKER_LIMITS, type BegunEffect, type LeasedCall } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { Database, Value } from '../connection/database.ts'
 import type { TakenCall } from './jobs.ts'
 import { messageIn, type Outbox } from './outbox.ts'
 import { BEGIN, CHECK, SETTLE, WRITE_CHUNK } from './worker-statements.ts'
 
-/** What one statement carries of a result. */
-const CHUNK_BYTES = 1024 ** 2
-/** Of a whole result. */
-const RESULT_BYTES = 64 * 1024 ** 2
+const { partBytes: CHUNK_BYTES, resultBytes: RESULT_BYTES } = WORKER_LIMITS
 
 export interface Lessee {
   readonly database: Database

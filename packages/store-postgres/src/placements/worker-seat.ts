@@ -1,6 +1,5 @@
-import type { LeasedCall, WorkerInfo, WorkerSeat } from '@bulkhead/contract'
+import { WORKER_LIMITS, type LeasedCall, type WorkerInfo, type WorkerSeat } from '@bulkhead/contract'
 import type { Database, Row } from '../connection/database.ts'
-import { LOOKS_PER_LEASE } from './caller.ts'
 import type { Jobs, Taker, TakenCall } from './jobs.ts'
 import { Leased, type Lessee } from './leased-call.ts'
 import { Outbox } from './outbox.ts'
@@ -57,7 +56,7 @@ export class PostgresWorkerSeat implements WorkerSeat {
   async join(): Promise<this> {
     const { leaseMs } = this.#sources.database.times
     await this.#join()
-    this.#timer = setInterval(() => void this.beat(), leaseMs / LOOKS_PER_LEASE)
+    this.#timer = setInterval(() => void this.beat(), leaseMs / WORKER_LIMITS.renewals)
     this.#sweepTimer = setInterval(() => void this.#sweep(), SWEEP_MS)
     await Promise.all([this.beat(), this.#sweep()])
     return this

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
-  BulkheadError, portablePower, type BegunEffect, type CompartmentRequest, type PlacedCall, type PlacedEnd,
+  BulkheadError, portablePower, WORKER_LIMITS, type BegunEffect, type CompartmentRequest, type PlacedCall, type PlacedEnd,
   type Power, type RemoteCode, type ToolInvocation, type WorkerDemand,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
@@ -22,11 +22,11 @@ export interface RemotePlace {
 }
 
 /** How often a call is given to another worker after one was lost. A call that loses three may be the reason. */
-const MOST_LOSSES = 3
+const MOST_LOSSES = WORKER_LIMITS.losses
 /** The store that did not answer is asked again after this time. */
 const AGAIN_MS = 200
 /** For a call without a deadline. */
-const LONGEST_MS = 3_600_000
+const LONGEST_MS = WORKER_LIMITS.callMs
 
 /** What one attempt exchanges with its worker. */
 interface Attempt {

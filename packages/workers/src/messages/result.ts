@@ -1,11 +1,11 @@
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, WORKER_LIMITS } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json, type JsonLimits } from '@bulkhead/kit/json'
 import { isSignedBy, type MachineKey } from '../keys/machine-key.ts'
 import { readError, wireError } from './protocol.ts'
 import { purposeOf, violation, type Channel, type Inbox } from './signed-messages.ts'
 
 /** The longest result of a call on a worker. */
-const MOST_RESULT_BYTES = 64 * 1024 * 1024
+const MOST_RESULT_BYTES = WORKER_LIMITS.resultBytes
 
 const RESULT: JsonLimits = { maxDepth: 68, maxNodes: 2_000_000, maxChars: MOST_RESULT_BYTES }
 const SIGNATURE_BYTES = 64

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, WORKER_LIMITS } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json, type JsonLimits } from '@bulkhead/kit/json'
 import { isSignedBy, type MachineKey } from '../keys/machine-key.ts'
 import { digestOf } from '../ticket/ticket.ts'
@@ -21,7 +21,7 @@ const MESSAGE: JsonLimits = { maxDepth: 68, maxNodes: 250_000, maxChars: 1024 * 
 /** Entries that wait are sent together, up to this length. A longer one is sent alone. */
 const TOGETHER_CHARS = 128 * 1024
 /** The store takes 1 MB. The rest is for the envelope and escapes. */
-const MOST_BYTES = 400 * 1024
+const MOST_BYTES = WORKER_LIMITS.messageBytes
 
 /** A message that could not be sent is sent again after this time. */
 const AGAIN_MS = 100

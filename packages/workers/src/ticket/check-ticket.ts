@@ -1,3 +1,4 @@
+import { WORKER_LIMITS } from '@bulkhead/contract'
 import type { Fleet } from '../keys/fleet-file.ts'
 import { digestOf, refused, type Ticket } from './ticket.ts'
 
@@ -17,7 +18,7 @@ export interface TicketCheck {
 }
 
 /** By how much the clocks of two machines may differ. The store measures deadlines by one clock. */
-const SKEW_MS = 5 * 60_000
+const SKEW_MS = WORKER_LIMITS.skewMs
 
 /** Whether the ticket, whose signature is that of its caller, allows this worker to run this call now. Throws WorkerRefused. */
 export function checkTicket(ticket: Ticket, check: TicketCheck): void {

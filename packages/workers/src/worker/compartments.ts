@@ -1,5 +1,5 @@
 import {
-  compileCeiling, compileGrant, narrowPower, type CompartmentLimits, type CompartmentSession,
+  compileCeiling, compileGrant, narrowPower, WORKER_LIMITS, type CompartmentLimits, type CompartmentSession,
   type ExtensionDescriptor, type Power,
 } from '@bulkhead/contract'
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -31,7 +31,7 @@ interface Entry {
 }
 
 /** So many stay open without a call. */
-const MOST_IDLE = 32
+const MOST_IDLE = WORKER_LIMITS.idleCompartments
 
 /** The open compartments of a worker. */
 export class Compartments {

@@ -2,6 +2,7 @@ import type { Mutant } from '../../mutant.ts'
 
 const FOLDER = 'packages/store-postgres/src/placements'
 const TESTS = 'packages/store-postgres/test/placements'
+const LIMITS = 'packages/contract/src/model/limits.ts'
 const FENCE = `${TESTS}/fence.test.ts`
 
 /** Calls on workers, as the store has them. */
@@ -63,17 +64,17 @@ export const STORE_PLACEMENTS: readonly Mutant[] = [
     test: FENCE,
   },
   {
-    what: 'RESULT_BYTES: size of a result from a worker',
-    file: `${FOLDER}/leased-call.ts`,
-    from: 'RESULT_BYTES = 64 * 1024 ** 2',
-    to: 'RESULT_BYTES = 65 * 1024 ** 2',
+    what: 'resultBytes: size of a result from a worker',
+    file: LIMITS,
+    from: 'resultBytes: 64 * MB',
+    to: 'resultBytes: 65 * MB',
     test: `${TESTS}/calls.test.ts`,
   },
   {
-    what: 'CHUNK_BYTES: size of a result that is not sent in parts',
-    file: `${FOLDER}/leased-call.ts`,
-    from: 'const CHUNK_BYTES = 1024 ** 2',
-    to: 'const CHUNK_BYTES = 2 * 1024 ** 2',
+    what: 'partBytes: size of a result that is not sent in parts',
+    file: LIMITS,
+    from: 'partBytes: MB',
+    to: 'partBytes: MB / 2',
     test: `${TESTS}/calls.test.ts`,
   },
   {
