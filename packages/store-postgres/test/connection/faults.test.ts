@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
-import { newSchema, sharedPostgres, startPostgres, type PostgresServer } from '../../../../scripts/postgres/server.ts'
+import { newSchema, sharedPostgres, type PostgresServer } from '../../../../scripts/postgres/server.ts'
 import { openPostgresStore, postgresStatus } from '../../src/index.ts'
 
 const SHORT = { connectMs: 500, statementMs: 300, patienceMs: 300 }
@@ -82,8 +82,12 @@ describe('a server that cannot be used', needs('PostgreSQL'), () => {
 
 describe('a server that goes and comes back', needs('PostgreSQL'), () => {
   let server: PostgresServer
-  beforeAll(async () => { server = await startPostgres() })
-  afterAll(() => server.close())
+  beforeAll(async () => { server = await sharedPostgres() })
+  // Other tests use it, too.
+  afterAll(async () => {
+    await server.resume()
+    await server.restart()
+  })
 
   it('what must be recorded is refused while it is gone, and recorded again once it is back', async () => {
     await using store = await opened(server)

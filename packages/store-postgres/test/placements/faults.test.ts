@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
-import { startPostgres, type PostgresServer } from '../../../../scripts/postgres/server.ts'
+import { sharedPostgres } from '../../../../scripts/postgres/server.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { effect, Fleet, Heard, place, request, serve, textOf, workerInfo } from './fleet.ts'
 
@@ -19,7 +19,7 @@ describe('connections that are cut in the middle of statements', needs('PostgreS
       await call.settle(call.body)
     })())
     const placed: string[] = []
-    for (let n = 0; n < thoroughly(24, 2_000); n++) {
+    for (let n = 0; n < thoroughly(16, 2_000); n++) {
       const { proxy } = n % 2 === 0 ? near : far
       const cut = pause(Math.random() * LONGEST_PAUSE_MS).then(() => proxy.cutNext(n % 4 < 2 ? 'answers' : 'requests'))
       const heard = new Heard()
@@ -36,12 +36,9 @@ describe('connections that are cut in the middle of statements', needs('PostgreS
 })
 
 describe('a server that is restarted', needs('PostgreSQL'), () => {
-  let server: PostgresServer
-  beforeAll(async () => { server = await startPostgres() })
-  afterAll(() => server.close())
-
   it('ends no lease, and a call goes on', async () => {
-    await using fleet = await Fleet.open(server)
+    const server = await sharedPostgres()
+    await using fleet = await Fleet.open()
     const host = await fleet.host(2_000)
     const served = await serve(host)
     const { heard } = await place(host)

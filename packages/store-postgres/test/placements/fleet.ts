@@ -6,7 +6,7 @@ import type {
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { PostgresProxy } from '../../../../scripts/postgres/proxy.ts'
-import { newSchema, sharedPostgres, type PostgresServer } from '../../../../scripts/postgres/server.ts'
+import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
 import { addTenant, openPostgresStore } from '../../src/index.ts'
 
 export const LEASE_MS = 500
@@ -23,9 +23,9 @@ export class Fleet {
     this.schema = schema
   }
 
-  static async open(server?: PostgresServer): Promise<Fleet> {
+  static async open(): Promise<Fleet> {
     const schema = newSchema()
-    return new Fleet((server ?? await sharedPostgres()).url(schema), schema)
+    return new Fleet((await sharedPostgres()).url(schema), schema)
   }
 
   async host(leaseMs = LEASE_MS, url = this.url): Promise<Placements> {

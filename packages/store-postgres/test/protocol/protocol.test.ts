@@ -24,7 +24,7 @@ async function holds(open: () => Promise<Lands>, numRuns: number): Promise<void>
 
 describe('the protocol of hosts on one store', () => {
   it('holds in memory', () => holds(memoryLands, thoroughly(300, 5_000)))
-  it('holds in SQLite, with a connection for each host', () => holds(sqliteLands, thoroughly(12, 1_000)))
+  it('holds in SQLite, with a connection for each host', () => holds(sqliteLands, thoroughly(8, 1_000)))
   it('holds in PostgreSQL, with connections that are held back and cut', needs('PostgreSQL'),
-    () => holds(postgresLands, thoroughly(30, 2_000)))
+    () => holds(postgresLands, thoroughly(16, 2_000)))
 })
