@@ -221,4 +221,9 @@ export const BRIDGES: readonly Mutant[] = [
     from: 'return isKnown || SUFFIX.test(id) ?', to: 'return SUFFIX.test(id) ?',
     test: 'packages/bridges/test/models/call-ids.test.ts',
   },
+  {
+    what: 'MOST_FIRST: messages of a connection that are kept', file: 'packages/bridges/src/mcp/connecting/frame-tap.ts',
+    from: 'const isFirst = this.#first.length < MOST_FIRST', to: 'const isFirst = true',
+    test: 'packages/bridges/test/mcp/connecting/frame-tap.test.ts',
+  },
 ]
