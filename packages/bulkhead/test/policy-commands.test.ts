@@ -144,7 +144,8 @@ it('decides recorded calls again under another policy, and says what it cannot d
   const call = async (path: string) =>
     inside(['call', 'write', '--args', JSON.stringify({ path, content: 'x' })], folder)
   const replay = async (...more: readonly string[]) => {
-    const { code, stdout } = await inside(['policy', 'replay', '--json', ...more], folder)
+    const store = ['--store', join(folder, 'home/.bulkhead/bulkhead.db')]
+    const { code, stdout } = await inside(['policy', 'replay', '--json', ...store, ...more], folder)
     return { code, ...JSON.parse(stdout) as object }
   }
   writeFileSync(file(), config(false, 'write src/** allow'))

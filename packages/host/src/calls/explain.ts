@@ -156,9 +156,9 @@ async function explainDecision(decided: DecidedCall, host: HostContext): Promise
   const deciding = [final, ...verdicts]
     .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
   const change = decision === 'allow' ? undefined : await smallestChange(decided, host)
-  const hints = decision === 'allow' ? [] : deciding.flatMap(({ stage, code: own, source, cure }) =>
+  const hints = decision === 'allow' ? [] : deciding.flatMap(({ stage, code: own, source, cure, addition }) =>
     remedies(stage, own, {
-      source, cure, tool: call.tool.name, approvalKey,
+      source, cure, addition, tool: call.tool.name, approvalKey,
       forProject: !keyByTool && call.session.approvals.forProject, asksAnyway: asks.length > 0 && !answerable,
     }))
   return conclude(call, {

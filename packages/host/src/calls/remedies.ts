@@ -9,6 +9,8 @@ interface RemedyContext {
   readonly source: string
   /** What the verdict itself advises. */
   readonly cure?: string | undefined
+  /** What a ceiling would need. */
+  readonly addition?: string | undefined
   readonly tool: string
   readonly approvalKey: string
   /** Whether it can be approved for the project. */
@@ -21,7 +23,7 @@ const NOTHING: RemedyContext = { source: '', tool: '', approvalKey: '' }
 
 /** How to change the verdict of a stage, one instruction each. */
 export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
-  const { source, cure, tool, forProject, asksAnyway, approvalKey } = context
+  const { source, cure, addition, tool, forProject, asksAnyway, approvalKey } = context
   switch (stage) {
     case 'receive':
       return ['Give the call an id and the name of a tool.']
@@ -31,8 +33,8 @@ export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyC
       return ['Send arguments that satisfy the input schema of the tool.']
     case 'capability':
       if (cure !== undefined && isOfGrant(source)) return [cure]
-      return [
-        `${isOfAgent(source) ? `Add it to the ${source}` : 'Raise the ceiling'}, or call a tool that can do less.`,
+      return addition !== undefined ? [addition] : [
+        `${isOfAgent(source) ? `Add it to the ${source}` : `Raise the ${source}`}, or call a tool that can do less.`,
       ]
     case 'role':
       return [`Turn on the ${source}.`]

@@ -185,10 +185,14 @@ function beyondGrant(
 ): Verdict | undefined {
   if (needs.length === 0) return undefined
   const { tool, session: { policy } } = call
-  const { configured, ceilings } = policy.forTool(tool)
+  const { declared, configured, ceilings } = policy.forTool(tool)
   for (const { source, power } of ceilings) {
     const more = needs.filter((need) => !mayAllow(power, need, realPath))
-    if (more.length > 0) return ceilingVerdict(more, source)
+    if (more.length === 0) continue
+    const { addition, ...verdict } = ceilingVerdict(more, source)
+    // A wider ceiling does not help a tool that may not do it anyway.
+    const isEnough = addition !== undefined && more.every((need) => mayAllow(declared, need, realPath))
+    return isEnough ? { ...verdict, addition } : verdict
   }
   const lent = filesLentTo(call, tool.extension.descriptor, sidecar)
   // The hosts of a command are those that its wall lets through.

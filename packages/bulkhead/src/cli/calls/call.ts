@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import {
   BulkheadError, CALL_LIMITS, PROGRAM_TOOL, type CommandVariable, type ExtensionDescriptor,
-  type Outcome, type SecurityMode,
+  type ErrorOutcome, type Outcome, type SecurityMode,
 } from '@bulkhead/contract'
 import { canonicalCall } from '@bulkhead/contract/dialects'
 import type { ExplainedStep, Explanation, ProgramTool, SessionOptions } from '@bulkhead/host'
@@ -73,11 +73,13 @@ other tool. An exception is not retried, and is shown with its stack, in the fil
     // One call needs no process for a next one.
     await using host = await openHost(values, true, false, { keepsSpares: false, onFailure: traces.listener })
     if (extension !== undefined) await (await import('../extension-source.ts')).offer(host, extension)
-    const outcome = withoutFile(await callOnce(host, await meantCall(host, request, true)))
+    const { outcome: whole, remedies } = await callOnce(host, await meantCall(host, request, true))
+    const outcome = withoutFile(whole)
     printOutcome(outcome, values.json === true, traces)
     if (outcome.metadata.replayed) process.stderr.write(hint(REPLAYED))
     tellCut(outcome)
     if (outcome.type === 'output') return 0
+    if (!values.json) process.stderr.write(remedyText(remedies))
     tellFaults(outcome.error.code, name, host)
     if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(hint(noTerminal(folder)))
     return 1
@@ -137,7 +139,17 @@ interface CallRequest extends Pick<SessionOptions, 'headless'> {
   readonly idempotencyKey: string | undefined
 }
 
-async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: CallRequest): Promise<Outcome> {
+/** Denied by something that a configuration has, and not by a person. */
+const isDenied = ({ code }: ErrorOutcome['error']): boolean =>
+  code === 'RuleDenied' || code === 'CapabilityDenied' || code === 'RoleDenied' || (code === 'ApprovalDenied' && !canAsk())
+
+const remedyText = (remedies: readonly string[]): string =>
+  remedies.length === 0 ? '' : `To change this\n${remedies.map((remedy) => `  - ${visibleText(remedy)}\n`).join('')}`
+
+/** The outcome, and what would allow a call that was denied. */
+async function callOnce(
+  host: Awaited<ReturnType<typeof openHost>>, request: CallRequest,
+): Promise<{ readonly outcome: Outcome; readonly remedies: readonly string[] }> {
   const interactor = terminal()
   const interrupt = new AbortController()
   const onInterrupt = () => interrupt.abort()
@@ -156,10 +168,13 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
   })
   try {
     const { name, arguments: args, idempotencyKey } = request
-    return await session.call({ id: 'cli', name, arguments: args, ...(idempotencyKey !== undefined && { idempotencyKey }) }, {
+    const asked = { id: 'cli', name, arguments: args }
+    const outcome = await session.call({ ...asked, ...(idempotencyKey !== undefined && { idempotencyKey }) }, {
       signal: interrupt.signal,
       ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
     })
+    const explained = outcome.type === 'error' && isDenied(outcome.error) ? await session.explain(asked) : undefined
+    return { outcome, remedies: explained?.remedies ?? [] }
   } finally {
     off()
     for (const signal of ENDING_SIGNALS) process.off(signal, onInterrupt)
@@ -230,8 +245,7 @@ function explanationText(
     '\n', table(['STAGE', 'ACTION', 'SOURCE', 'REASON'], rows),
     ...(program === undefined ? [] : ['\nAt most, the program can\n', ...program.map(programLine)]),
     ...(environment === undefined ? [] : ['\nIts commands get\n', ...environment.map(variableLine)]),
-    ...(remedies.length === 0 ? [] : ['\nTo change this\n']),
-    ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`),
+    ...(remedies.length === 0 ? [] : [`\n${remedyText(remedies)}`]),
   ].join('')
 }
 

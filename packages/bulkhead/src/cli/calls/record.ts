@@ -19,7 +19,7 @@ const list = defineSubcommand({
 
 const purge = defineSubcommand({
   text: 'remove recorded sessions',
-  usage: '(SESSION… | --before WHEN | --all)',
+  usage: '(SESSION… | --before | --all)',
   options: {
     before: { type: 'string', value: 'WHEN', text: `sessions without a call since then: ${WHEN}` },
     all: { type: 'boolean', text: 'all of them' },

@@ -5,7 +5,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import { localTime } from '@bulkhead/kit/times'
 import type { Host } from '../../facade/create-host.ts'
 import { inspectable } from '../../facade/inspectable.ts'
-import { callsOf, replaySession, type ReplayDifference, type ReplayOptions, type ReplayReport } from '../../facade/replay/replay-session.ts'
+import { replaySession, type ReplayDifference, type ReplayOptions, type ReplayReport } from '../../facade/replay/replay-session.ts'
 import { defineCommand, UsageError, type CommandOptions, type ValuesOf } from '../command.ts'
 import { COMMON_OPTIONS, MODE_OPTION, openHost, STORE_OPTION, terminal, withStore } from '../host-options.ts'
 import { inspect } from '../inspect.ts'
@@ -110,7 +110,7 @@ function recordingText({ id, workspace, recorded, missing, code }: Recording): s
   ]
   return [
     visibleText(`Session ${id} in ${workspace}`), '\n', table(['AT', 'CALL', 'TOOL', 'POLICY', 'ARGUMENTS', 'OUTCOME'], rows),
-    ...more.map((line) => `${line}\n`), hint(`To make its ${callsOf({ recorded }).length} calls again: bulkhead replay ${id} --stubs\n`),
+    ...more.map((line) => `${line}\n`), hint(`To make its calls again: bulkhead replay ${id} --stubs\n`),
   ].join('')
 }
 

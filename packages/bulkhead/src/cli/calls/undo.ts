@@ -30,7 +30,7 @@ const UNDO_OPTIONS = {
 } as const satisfies CommandOptions
 
 export const undo = defineCommand({
-  usage: '[--all | --since WHEN | (last | all --since WHEN | CALL | SESSION:TURN | SESSION) [--dry-run] [--force]]',
+  usage: '[--all | --since | (last | all --since | CALL | SESSION:TURN | SESSION) [--dry-run] [--force]]',
   operands: {
     'last': { text: 'the last call of the list that is not undone yet', values: [LAST] },
     'all': { text: 'every call since that time, the latest first', values: [ALL] },

@@ -6,7 +6,7 @@ import {
   askedSession, decideAgain, recordedDecisions, type NotReplayed, type RecordedDecision, type Redecided,
 } from '../../facade/policy/recorded-decisions.ts'
 import { defineSubcommand } from '../command.ts'
-import { COMMON_OPTIONS, MODE_OPTION } from '../host-options.ts'
+import { COMMON_OPTIONS, MODE_OPTION, STORE_OPTION } from '../host-options.ts'
 import { inspect } from '../inspect.ts'
 import { printJson, table } from '../output.ts'
 import { withAudits } from './audits.ts'
@@ -23,14 +23,14 @@ export const replay = defineSubcommand({
     count: {
       type: 'string', value: 'N', whole: { least: 1, most: 100_000 }, text: `the latest N calls (default: ${MOST_CALLS})`,
     },
-    ...MODE_OPTION, ...COMMON_OPTIONS,
+    ...MODE_OPTION, ...STORE_OPTION, ...COMMON_OPTIONS,
   },
   async run({ values }) {
-    const { with: given, count = MOST_CALLS, mode, home, json } = values
+    const { with: given, count = MOST_CALLS, mode, home, store, json } = values
     const file = given === undefined ? undefined : resolve(given)
     if (file !== undefined && !existsSync(file)) throw new BulkheadError('NotFound', `There is no file "${given}".`)
     await using found = await inspect(values, file)
-    const { calls, left } = await withAudits({ home }, undefined, (audits) =>
+    const { calls, left } = await withAudits({ home, ...(store !== undefined && { store }) }, undefined, (audits) =>
       recordedDecisions(audits, found.workspace, count))
     await using session = closing(await askedSession(found.host, mode ? { mode } : {}))
     const decided = await decideAgain(session, calls)

@@ -26,6 +26,8 @@ export interface Verdict {
   readonly questions?: readonly string[]
   /** For an ask of a mode, or of what the host reads in the arguments: the mode yolo skips it. */
   readonly ofMode?: true
+  /** For a deny of a ceiling: the least that would have to be added to it, and where. */
+  readonly addition?: string
   /** A mode that a project chose does not answer it. */
   readonly isWritten?: true
   /** For an ask: only a passkey allows it, this one time. */
@@ -80,8 +82,30 @@ export type CeilingSource =
 export function ceilingVerdict(more: readonly Pick<PowerItem, 'kind' | 'subject'>[], source: CeilingSource): Verdict {
   const raise = isOfAgent(source) ? `add it to the ${source}` : 'ask the operator to raise the ceiling'
   const reason = `it may reach beyond the ${source}: ${powerPhrases(more, 'may').join('; ')}`
-  return { ...deny('capability', 'CapabilityDenied', source, reason), cure: `Call a tool that can do less, or ${raise}.` }
+  const addition = additionTo(source, more)
+  return {
+    ...deny('capability', 'CapabilityDenied', source, reason), cure: `Call a tool that can do less, or ${raise}.`,
+    ...(addition !== undefined && { addition }),
+  }
 }
+
+/** As a ceiling is written. undefined for what one pattern cannot name, and for commands, whose arguments are a choice. */
+function additionTo(source: CeilingSource, more: readonly Pick<PowerItem, 'kind' | 'subject'>[]): string | undefined {
+  const of = (kind: PowerItem['kind']): readonly string[] | undefined => {
+    const found = more.filter((item) => item.kind === kind).map(({ subject }) => subject)
+    return found.length === 0 ? undefined : found
+  }
+  const [read, write, hosts, env, secrets] = (['fs.read', 'fs.write', 'net', 'env', 'secret'] as const).map(of)
+  const named = [read, write, hosts, env, secrets].reduce((sum, found) => sum + (found?.length ?? 0), 0)
+  if (named < more.length || more.some(({ subject }) => subject.includes(' within '))) return undefined
+  const ceiling = {
+    ...((read ?? write) && { fs: { ...(read && { read }), ...(write && { write }) } }), ...(hosts && { net: { hosts } }),
+    ...(env && { env }), ...(secrets && { secrets }),
+  }
+  return `Add ${JSON.stringify(ceiling)} to ${source === LEARNING ? 'learn.ceiling of your configuration' : `the ${source}`}.`
+}
+
+const LEARNING: CeilingSource = 'ceiling of the mode learn'
 
 /** A tool may not do `more`, whatever is approved. */
 export function grantVerdict(
