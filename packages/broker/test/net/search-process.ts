@@ -36,7 +36,7 @@ export function placesOf(
   )
   const inMemory = new Set<Buffer>()
   const memory = openSync(`/proc/${pid}/mem`, 'r')
-  for (const [from, to] of regionsOf(pid)) searchIn(memory, from, to, texts, inMemory)
+  for (const [from, to] of touchedParts(pid)) searchIn(memory, from, to, texts, inMemory)
   closeSync(memory)
   return texts.map((text) => [
     ...(inMemory.has(text) ? [`memory of ${pid}`] : []),
@@ -44,26 +44,48 @@ export function placesOf(
   ])
 }
 
-/** What a process can read and has touched. */
-function regionsOf(pid: number): readonly (readonly [from: bigint, to: bigint])[] {
+/** What a process can read and has touched. Most of what it reserves it never touches. */
+function touchedParts(pid: number): readonly (readonly [from: number, to: number])[] {
+  const pages = openSync(`/proc/${pid}/pagemap`, 'r')
+  const parts = regionsOf(pid).flatMap(([from, to]) => {
+    const entries = Buffer.alloc((to - from) / PAGE * ENTRY)
+    const read = readSync(pages, entries, 0, entries.length, from / PAGE * ENTRY)
+    const touched: [from: number, to: number][] = []
+    for (let at = 0; at < read; at += ENTRY) {
+      if ((entries[at + ENTRY - 1]! & PRESENT_OR_SWAPPED) === 0) continue
+      const page = from + at / ENTRY * PAGE
+      const last = touched.at(-1)
+      if (last?.[1] === page) last[1] += PAGE
+      else touched.push([page, page + PAGE])
+    }
+    return touched
+  })
+  closeSync(pages)
+  return parts
+}
+const PAGE = 4096
+/** The bytes of an entry of the page map, and the bits of its last byte. */
+const ENTRY = 8
+const PRESENT_OR_SWAPPED = 0xc0
+
+function regionsOf(pid: number): readonly (readonly [from: number, to: number])[] {
   return readFileSync(`/proc/${pid}/smaps`, 'latin1').split(/\n(?=[0-9a-f]+-[0-9a-f]+ )/).flatMap((region) => {
     const [, from, to] = /^([0-9a-f]+)-([0-9a-f]+) r(?!.*\[v)/.exec(region) ?? []
     const isTouched = /^(?:Rss|Swap): +[1-9]/m.test(region)
-    return from === undefined || !isTouched ? [] : [[BigInt(`0x${from}`), BigInt(`0x${to}`)] as const]
+    return from === undefined || !isTouched ? [] : [[Number(`0x${from}`), Number(`0x${to}`)] as const]
   })
 }
 
 const buffer = Buffer.alloc(1024 * 1024)
 /** The parts overlap by more than a text. */
-const STEP = BigInt(buffer.length - 4096)
-function searchIn(memory: number, from: bigint, to: bigint, texts: readonly Buffer[], found: Set<Buffer>): void {
+const STEP = buffer.length - 4096
+function searchIn(memory: number, from: number, to: number, texts: readonly Buffer[], found: Set<Buffer>): void {
   for (let at = from; at < to; at += STEP) {
-    const size = to - at < BigInt(buffer.length) ? Number(to - at) : buffer.length
     let read = 0
     try {
-      read = readSync(memory, buffer, 0, size, at)
+      read = readSync(memory, buffer, 0, Math.min(to - at, buffer.length), at)
     } catch {
-      // Reserved, and never touched.
+      // Freed meanwhile.
     }
     for (const text of texts) if (!found.has(text) && buffer.subarray(0, read).includes(text)) found.add(text)
   }

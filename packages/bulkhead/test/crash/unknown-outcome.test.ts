@@ -1,22 +1,46 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 import { inside } from '../command-inside.ts'
-import { writeExtension } from '../extension-folder.ts'
+import { useThreads, writeExtension } from '../extension-folder.ts'
 
 const HOST = fileURLToPath(new URL('./fixtures/acting-host.ts', import.meta.url))
 const WRITES = { fs: { write: ['{workspace}/*.txt'] } }
 
 let folder: string
-beforeEach(() => {
+/** What a killed host left. Each test starts from it, because a process takes more than a second of CPU time. */
+let left: string
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-unknown-'))
+  left = mkdtempSync(join(tmpdir(), 'bulkhead-left-'))
+  fill()
+  writeFileSync(join(folder, 'stop'), '')
+  const names = ['writes', 'waits', 'keeps', 'asks', 'lies', 'in_host', 'pay']
+  const keys = ['between', 'within']
+  await killAt([
+    ...[...names, 'calls'].map((name) => ({ id: name, name })),
+    ...keys.map((idempotencyKey) => ({ id: idempotencyKey, name: 'ships', idempotencyKey })),
+  ], [...names, 'nested', ...keys])
+  rmSync(join(folder, 'stop'))
+  cpSync(folder, left, { recursive: true })
+})
+beforeEach(() => {
+  rmSync(folder, { recursive: true })
+  cpSync(left, folder, { recursive: true })
+})
+afterAll(() => {
+  for (const one of [folder, left]) rmSync(one, { recursive: true, force: true })
+})
+
+function fill(): void {
+  useThreads(join(folder, 'home'))
   writeExtension(join(folder, 'home'), {
     id: 'acts', stateSlot: { slotVersion: '1', schema: {} },
     tools: [
@@ -38,30 +62,44 @@ beforeEach(() => {
     asks: { async execute(_, runtime) { runtime.progress('asks'); await runtime.interact.ask('Why?') } },
     calls: { execute: (_, runtime) => runtime.tools.call('nested', {}) }, nested: { execute: write },
     ships: { async execute(_, runtime) {
+      const key = runtime.call.idempotencyKey
       const stops = async (at) => {
+        if (key !== at || (await runtime.fs.list('.')).every(({ name }) => name !== 'stop')) return
         runtime.progress(at)
-        if ((await runtime.fs.list('.')).some(({ name }) => name === 'stop-' + at)) await forever()
+        await forever()
       }
       const packed = await runtime.step('pack', async () => {
-        const name = 'packed-' + crypto.randomUUID() + '.txt'
+        const name = 'packed-' + key + '-' + crypto.randomUUID() + '.txt'
         await runtime.fs.write(name, 'x')
         return { name }
       })
       await stops('between')
       const sent = await runtime.step('send', async () => {
-        await runtime.fs.write('sent-' + crypto.randomUUID() + '.txt', packed.name)
+        await runtime.fs.write('sent-' + key + '-' + crypto.randomUUID() + '.txt', packed.name)
         await stops('within')
         return 'sent'
       })
-      return { packed: packed.name, sent, key: runtime.call.idempotencyKey }
+      return { packed: packed.name, sent, key }
     } },
   } }`)
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  writeExtension(join(folder, 'home'), {
+    id: 'pays', tools: [{ name: 'pay', requires: WRITES, verify: 'was_paid' }, { name: 'was_paid', requires: {} }],
+  }, `export default { tools: {
+    pay: { async execute(_, runtime) {
+      await runtime.fs.write('paid.txt', 'done')
+      runtime.progress('pay')
+      await new Promise(() => {})
+    } },
+    was_paid: { execute: () => 'yes' },
+  } }`)
+}
 
 /** Kills a host when each of its calls has reported. */
-async function killAt(calls: readonly string[], reports: readonly string[] = calls, ...key: readonly string[]) {
-  const args = [HOST, folder, CACHE, JSON.stringify(calls), ...key]
+async function killAt(
+  calls: readonly { readonly id: string; readonly name: string; readonly idempotencyKey?: string }[],
+  reports: readonly string[],
+) {
+  const args = [HOST, folder, CACHE, JSON.stringify(calls)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const waiting = new Set(reports)
   for await (const line of createInterface({ input: child.stdout })) {
@@ -75,26 +113,26 @@ async function killAt(calls: readonly string[], reports: readonly string[] = cal
   expect(child.signalCode).toBe('SIGKILL')
 }
 
-/** Returns how the next host settles the calls of one that was killed. */
-async function killedAt(...killed: Parameters<typeof killAt>) {
-  await killAt(...killed)
+/** Returns how the next host settles the calls of the killed one, by tool or by the key of the call. */
+async function settledOf() {
   const store = await openSqliteStore({ file: join(folder, 'home/bulkhead.db') })
   const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store })
   const interrupted = await host.interruptedCalls()
   expect(await host.interruptedCalls()).toBe(interrupted)
   await host.close()
-  return new Map(interrupted.map(({ outcome: { metadata, error } }) => [metadata.tool, error]))
+  return new Map(interrupted.map(({ outcome: { metadata: { tool, call_id }, error } }) =>
+    [tool === 'ships' ? call_id : tool, error]))
 }
 
 it('a killed host leaves calls that began nothing, and calls with an unknown outcome', async () => {
-  const calls = ['writes', 'waits', 'keeps', 'asks', 'lies', 'in_host']
-  const settled = await killedAt([...calls, 'calls'], [...calls, 'nested'])
+  const settled = await settledOf()
   expect(readFileSync(join(folder, 'writes.txt'), 'utf8')).toBe('done')
   const codes = Object.fromEntries([...settled].map(([tool, { code }]) => [tool, code]))
   // The question of `asks` stays open.
   expect(codes).toEqual({
     writes: 'OutcomeUnknown', waits: 'CallInterrupted', keeps: 'OutcomeUnknown', lies: 'OutcomeUnknown',
-    in_host: 'OutcomeUnknown', calls: 'OutcomeUnknown', nested: 'OutcomeUnknown',
+    in_host: 'OutcomeUnknown', calls: 'OutcomeUnknown', nested: 'OutcomeUnknown', pay: 'OutcomeUnknown',
+    between: 'CallInterrupted', within: 'OutcomeUnknown',
   })
   expect(settled.get('writes')).toMatchObject({
     retryable: false, data: { began: [{ what: 'writes writes.txt', attempt: 1 }], effects: 'once' },
@@ -104,20 +142,12 @@ it('a killed host leaves calls that began nothing, and calls with an unknown out
   // What a tool began through another one makes the outcome of both unknown.
   for (const tool of ['calls', 'nested'])
     expect(settled.get(tool)).toMatchObject({ data: { began: [{ what: 'writes nested.txt' }] } })
+  expect(settled.get('within')).toMatchObject({
+    data: { began: [{ what: expect.stringMatching(/^writes sent-/), step: 'send' }] },
+  })
 })
 
 it('the next command says how interrupted calls have ended, and which tool finds out, once', async () => {
-  writeExtension(join(folder, 'home'), {
-    id: 'pays', tools: [{ name: 'pay', requires: WRITES, verify: 'was_paid' }, { name: 'was_paid', requires: {} }],
-  }, `export default { tools: {
-    pay: { async execute(_, runtime) {
-      await runtime.fs.write('paid.txt', 'done')
-      runtime.progress('pay')
-      await new Promise(() => {})
-    } },
-    was_paid: { execute: () => 'yes' },
-  } }`)
-  await killAt(['pay', 'waits'])
   const run = () => inside(['call', 'was_paid', '--home', 'home'], folder)
   const { code, stdout, stderr } = await run()
   expect([code, stdout]).toEqual([0, 'yes\n'])
@@ -141,7 +171,7 @@ it('the command line repeats no call with the same idempotency key', async () =>
   expect(await run('{}', 'k', '--no-store')).toMatchObject({
     code: 2, stderr: expect.stringMatching(/^--idempotency-key needs the store/),
   })
-  expect(filesOf('sent')).toHaveLength(1)
+  expect(filesOf('sent-k')).toHaveLength(1)
   expect(await run('{"other":1}')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^IdempotencyKeyReused /m) })
 })
 
@@ -159,26 +189,17 @@ async function ship(idempotencyKey: string) {
 const filesOf = (step: string): readonly string[] => readdirSync(folder).filter((name) => name.startsWith(`${step}-`))
 
 it('a call that was killed between its steps continues under its key, without the steps that it had done', async () => {
-  writeFileSync(join(folder, 'stop-between'), '')
-  const settled = await killedAt(['ships'], ['between'], 'k')
-  expect(settled.get('ships')).toMatchObject({ code: 'CallInterrupted' })
-  const [packed] = filesOf('packed')
-  rmSync(join(folder, 'stop-between'))
-  const { outcome, kept } = await ship('k')
-  expect(outcome).toMatchObject({ type: 'output', data: { packed, sent: 'sent', key: 'k' } })
-  expect([filesOf('packed'), filesOf('sent').length]).toEqual([[packed], 1])
+  const [packed] = filesOf('packed-between')
+  const { outcome, kept } = await ship('between')
+  expect(outcome).toMatchObject({ type: 'output', data: { packed, sent: 'sent', key: 'between' } })
+  expect([filesOf('packed-between'), filesOf('sent-between').length]).toEqual([[packed], 1])
   // The outcome is left, and not the steps.
-  expect(kept).toEqual([[]])
-  expect((await ship('k')).outcome).toMatchObject({ data: { packed }, metadata: { replayed: true } })
+  expect(kept).toContainEqual([])
+  expect((await ship('between')).outcome).toMatchObject({ data: { packed }, metadata: { replayed: true } })
 })
 
 it('a call that was killed within a step has an unknown outcome, also under its key', async () => {
-  writeFileSync(join(folder, 'stop-within'), '')
-  const settled = await killedAt(['ships'], ['within'], 'k')
-  expect(settled.get('ships')).toMatchObject({
-    code: 'OutcomeUnknown', data: { began: [{ what: expect.stringMatching(/^writes sent-/), step: 'send' }] },
-  })
-  rmSync(join(folder, 'stop-within'))
-  expect((await ship('k')).outcome).toMatchObject({ error: { code: 'OutcomeUnknown' }, metadata: { replayed: true } })
-  expect(filesOf('sent')).toHaveLength(1)
+  const { outcome } = await ship('within')
+  expect(outcome).toMatchObject({ error: { code: 'OutcomeUnknown' }, metadata: { replayed: true } })
+  expect(filesOf('sent-within')).toHaveLength(1)
 })

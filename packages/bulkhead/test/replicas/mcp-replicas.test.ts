@@ -70,80 +70,90 @@ describe('clients of both eras behind a proxy that asks three replicas in turn',
   })
 })
 
-describe('a session of the older era', () => {
-  const post = (url: string, session: string, token: string) => fetch(url, {
-    method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
-    headers: {
-      'Authorization': `Bearer ${token}`, 'Mcp-Session-Id': session, 'Content-Type': 'application/json',
-      'Accept': 'application/json, text/event-stream',
-    },
-  })
+const post = (url: string, session: string, token = TOKEN) => fetch(url, {
+  method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  headers: headersOf(session, token),
+})
+const headersOf = (session: string, token = TOKEN) => ({
+  'Authorization': `Bearer ${token}`, 'Mcp-Session-Id': session, 'Content-Type': 'application/json',
+  'Accept': 'application/json, text/event-stream',
+})
 
-  it('is found by no other token in any replica, and by no id that is not its own', async () => {
-    const [a, b] = await replicas.living(2) as [McpReplica, McpReplica]
-    const { transport } = await replicas.connect(a.url, 'legacy')
-    const id = transport.sessionId!
-    expect((await post(b.url, id, TOKEN)).status).toBe(200)
-    expect((await post(b.url, id, `${TOKEN}-not`)).status).toBe(401)
-    expect((await post(b.url, crypto.randomUUID(), TOKEN)).status).toBe(404)
-    await transport.terminateSession()
-    expect((await post(b.url, id, TOKEN)).status).toBe(404)
-    await a.kill()
-    expect((await post(b.url, id, TOKEN)).status).toBe(404)
-  })
+it('a session of the older era is found by no other token in any replica, and by no other id', async () => {
+  const [a, b] = await replicas.living(2) as [McpReplica, McpReplica]
+  const { transport } = await replicas.connect(a.url, 'legacy')
+  const id = transport.sessionId!
+  expect((await post(b.url, id)).status).toBe(200)
+  expect((await post(b.url, id, `${TOKEN}-not`)).status).toBe(401)
+  expect((await post(b.url, crypto.randomUUID())).status).toBe(404)
+  await transport.terminateSession()
+  expect((await post(b.url, id)).status).toBe(404)
+})
 
-  it('tells a client that the replica has ended which ran its call, and does not make the call again', async () => {
-    const [a, b] = await replicas.living(2) as [McpReplica, McpReplica]
-    const { transport } = await replicas.connect(a.url, 'legacy')
-    const { client } = await replicas.connect(b.url, 'legacy')
-    expect((await client.callTool({ name: 'count', arguments: {} })).isError).not.toBe(true)
+const RAN = { content: [{ text: expect.stringContaining('ran') }] }
+const YES = { inputResponses: { answer: { action: 'accept', content: { decision: 'once' } } } }
+
+/** Calls the gated tool as a client of the newer era, which gets the question instead of an answer to it. */
+async function connectModern(url: string) {
+  const client = clientOf('modern', () => ({ action: 'cancel' }), { inputRequired: { autoFulfill: false } })
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: { Authorization: `Bearer ${TOKEN}` } },
+  }))
+  return (more: object = {}, args: object = {}) => client.request(
+    { method: 'tools/call', params: { name: 'gated', arguments: { key: 'elsewhere', ...args }, ...more } as never },
+    { allowInputRequired: true },
+  ) as Promise<object>
+}
+
+// One replica for all of it, because a process takes more than a second of CPU time to start.
+describe('after kill -9 of a replica', () => {
+  let b: McpReplica
+  let sessions: { readonly left: string; readonly ended: string }
+  let running: ReadableStreamDefaultReader<string>
+  let onB: Awaited<ReturnType<typeof connectModern>>
+  let states: { readonly answered: string; readonly open: string }
+
+  beforeAll(async () => {
+    const [a, other] = await replicas.living(2) as [McpReplica, McpReplica]
+    b = other
+    const [left, ended] = [await replicas.connect(a.url, 'legacy'), await replicas.connect(a.url, 'legacy')]
+    sessions = { left: left.transport.sessionId!, ended: ended.transport.sessionId! }
+    await ended.transport.terminateSession()
     const stream = await fetch(b.url, {
-      method: 'POST',
+      method: 'POST', headers: headersOf(sessions.left),
       body: JSON.stringify({
         jsonrpc: '2.0', id: 7, method: 'tools/call',
         params: { name: 'wait', arguments: {}, _meta: { progressToken: 1 } },
       }),
-      headers: {
-        'Authorization': `Bearer ${TOKEN}`, 'Mcp-Session-Id': transport.sessionId!, 'Content-Type': 'application/json',
-        'Accept': 'application/json, text/event-stream',
-      },
     })
-    const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+    running = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
     let text = ''
-    while (!text.includes('begun')) text += (await reader.read()).value ?? ''
+    while (!text.includes('begun')) text += (await running.read()).value ?? ''
+
+    const onA = await connectModern(a.url)
+    onB = await connectModern(b.url)
+    const asked = async () => (await onA() as { readonly requestState: string }).requestState
+    states = { answered: await asked(), open: await asked() }
+    expect(await onB({ requestState: states.answered, ...YES })).toMatchObject(RAN)
+    await expect(onB({ requestState: states.answered, ...YES })).rejects.toMatchObject({ code: -32_602 })
     await a.kill()
-    const readAll = async (): Promise<void> => { while (!(await reader.read()).done); }
-    await expect(readAll()).rejects.toThrow('terminated')
-    expect((await post(b.url, transport.sessionId!, TOKEN)).status).toBe(200)
   })
-})
 
-const RAN = { content: [{ text: expect.stringContaining('ran') }] }
+  it('a client learns that the replica has ended which ran its call, and the call is not made again', async () => {
+    const readAll = async (): Promise<void> => { while (!(await running.read()).done); }
+    await expect(readAll()).rejects.toThrow('terminated')
+    expect((await post(b.url, sessions.left)).status).toBe(200)
+  })
 
-describe('an approval that a client of the newer era is asked for', () => {
-  it('is given in another replica, also after kill -9, once and for the same call', async () => {
-    const [a, b] = await replicas.living(2) as [McpReplica, McpReplica]
-    const connect = async (url: string) => {
-      const client = clientOf('modern', () => ({ action: 'cancel' }), { inputRequired: { autoFulfill: false } })
-      await client.connect(new StreamableHTTPClientTransport(new URL(url), {
-        requestInit: { headers: { Authorization: `Bearer ${TOKEN}` } },
-      }))
-      return (more: object = {}, args: object = {}) => client.request(
-        { method: 'tools/call', params: { name: 'gated', arguments: { key: 'elsewhere', ...args }, ...more } as never },
-        { allowInputRequired: true },
-      ) as Promise<object>
-    }
-    const [onA, onB] = [await connect(a.url), await connect(b.url)]
-    const yes = { inputResponses: { answer: { action: 'accept', content: { decision: 'once' } } } }
-    const first = await onA() as { readonly requestState: string }
-    expect(await onB({ requestState: first.requestState, ...yes })).toMatchObject(RAN)
-    await expect(onB({ requestState: first.requestState, ...yes })).rejects.toMatchObject({ code: -32_602 })
-    const second = await onA() as { readonly requestState: string }
-    await a.kill()
-    const other = onB({ requestState: second.requestState, ...yes }, { other: true })
+  it('a session that its client ended is not found', async () => {
+    expect((await post(b.url, sessions.ended)).status).toBe(404)
+  })
+
+  it('an approval that it asked for is given in another, once and for the same call', async () => {
+    const other = onB({ requestState: states.open, ...YES }, { other: true })
     await expect(other).rejects.toMatchObject({ code: -32_602 })
-    expect(await onB({ requestState: second.requestState, ...yes })).toMatchObject(RAN)
-    await expect(onB({ requestState: second.requestState, ...yes })).rejects.toMatchObject({ code: -32_602 })
-    await expect(onB({ requestState: first.requestState, ...yes })).rejects.toMatchObject({ code: -32_602 })
+    expect(await onB({ requestState: states.open, ...YES })).toMatchObject(RAN)
+    await expect(onB({ requestState: states.open, ...YES })).rejects.toMatchObject({ code: -32_602 })
+    await expect(onB({ requestState: states.answered, ...YES })).rejects.toMatchObject({ code: -32_602 })
   })
 })

@@ -26,6 +26,8 @@ const AGAIN: ReadonlySet<string> = new Set([
 /** How many of them in a row when all is calm. What is recorded for the key by mistake would come for ever. */
 const MOST_REFUSALS = 500
 const WORKERS = 24
+/** A server that stands still refuses every call for seconds. Asking more often finds no more. */
+const AGAIN_MS = 100
 
 /** Callers, and what happens to hosts, server and connections meanwhile. */
 export class ChaosRun {
@@ -72,7 +74,7 @@ export class ChaosRun {
         this.#onEnd()
         const code = next?.type === 'error' ? next.error.code : undefined
         if (code !== undefined && AGAIN.has(code) && attempt < MOST_REFUSALS) {
-          await pause(20)
+          await pause(AGAIN_MS)
           continue
         }
         const isSame = next?.type === 'output' && outcome.type === 'output'
@@ -115,7 +117,7 @@ export class ChaosRun {
           this.#onEnd()
           break
         }
-        await pause(20)
+        await pause(AGAIN_MS)
       }
     }
   }
@@ -140,7 +142,7 @@ export class ChaosRun {
           // A host that died after it took the answer: another one continues.
           await this.#send('answer', paused)
         }
-        await pause(20)
+        await pause(AGAIN_MS)
       }
     }
   }
