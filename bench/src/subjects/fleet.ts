@@ -77,15 +77,15 @@ export const fleet = defineSubject({
   ratios: [{ side: far.name, measure: 'p50', is: '≤', ratio: 1.3, against: both.name }],
 })
 
-const WAITS = 'async (args) => { await new Promise((resolve) => setTimeout(resolve, 100)); return args }'
+const WAITS = 'async (args) => { await new Promise((resolve) => setTimeout(resolve, 500)); return args }'
 const one = placedCall('one worker', 1, 4, WAITS)
 const two = placedCall('two workers', 2, 4, WAITS)
 
 export const fleetWaiting = defineSubject({
-  title: 'Calls of a tool that waits for 100 ms, on workers',
+  title: 'Calls of a tool that waits for 500 ms, on workers',
   compares: 'One worker that runs four calls at once, against two of them.',
   sides: [one, two],
-  modes: [{ kind: 'throughput', concurrency: 32 }],
-  ratios: [{ side: two.name, measure: '32-way', is: '≥', ratio: 1.8, against: one.name }],
+  modes: [{ kind: 'throughput', concurrency: 16 }],
+  ratios: [{ side: two.name, measure: '16-way', is: '≥', ratio: 1.8, against: one.name }],
   rounds: 10,
 })

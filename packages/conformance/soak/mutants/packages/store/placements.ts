@@ -119,4 +119,25 @@ export const STORE_PLACEMENTS: readonly Mutant[] = [
     to: "interval '1 year'",
     test: `${TESTS}/queue.test.ts`,
   },
+  {
+    what: 'renewals: a worker renews its lease while it lasts',
+    file: LIMITS,
+    from: 'renewals: 5',
+    to: 'renewals: 0.4',
+    test: `${TESTS}/leases.test.ts`,
+  },
+  {
+    what: 'messageBytes: size of a request between a caller and a worker',
+    file: LIMITS,
+    from: 'messageBytes: 400 * 1024',
+    to: 'messageBytes: 4 * MB',
+    test: 'packages/workers/test/messages.test.ts',
+  },
+  {
+    what: 'skewMs: by how much the clocks of a caller and a worker may differ',
+    file: LIMITS,
+    from: 'skewMs: 300_000',
+    to: 'skewMs: 3_000_000',
+    test: 'packages/workers/test/tickets.test.ts',
+  },
 ]
