@@ -9,13 +9,10 @@ import { payload } from '../loads/echo.ts'
 const CAPACITY = 4
 /** As long as a call of a tool that waits for another system. */
 const WAIT_MS = 500
-/** Each has a connection for notifications, and up to five others. */
-const STORES = 8
-
-/** With a connection for each of all of them. */
+/** With connections for all of them. */
 let server: Promise<PostgresServer> | undefined
 function ownServer(): Promise<PostgresServer> {
-  server ??= startPostgres({ settings: { max_connections: '500' } })
+  server ??= startPostgres({ settings: { max_connections: '900' } })
   return server
 }
 
@@ -29,9 +26,11 @@ function workers<const Name extends string>(name: Name, count: number) {
       const open = (): Promise<Store> => openPostgresStore({ url }, { leaseMs: 60_000 })
       const caller = await open()
       const stores: Store[] = []
-      for (let n = 0; n < Math.min(count, STORES); n++) stores.push(await open())
       for (let n = 0; n < count; n++) {
-        await stores[n % STORES]!.placements!.serve({
+        // Of its own, because every connection that listens costs each notification something.
+        const store = await open()
+        stores.push(store)
+        await store.placements!.serve({
           id: `w${n}`, labels: [], version: '1.0.0', machine: 'm', pid: process.pid, capacity: CAPACITY, workspaces: [],
         }, (call) => void pause(WAIT_MS).then(() => call.settle(call.body)).catch(() => undefined))
       }
