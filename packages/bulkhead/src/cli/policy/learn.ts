@@ -155,7 +155,7 @@ function reportText(
     `${permission} ${pattern} ${action}`, allows, String(count), onlyThirdParty ? 'only third-party code asked for it' : '-',
   ])
   const lines = [
-    `${calls} calls ran, ${denied.length} were denied${elsewhere > 0 ? `, and ${elsewhere} were made in other folders` : ''}.`,
+    `${calls === 1 ? 'One call' : `${calls} calls`} ran, ${denied.length} ${denied.length === 1 ? 'was' : 'were'} denied${elsewhere > 0 ? `, and ${elsewhere} were made in other folders` : ''}.`,
     rules.length === 0 ? 'No rule is missing: none of them would ask.'
       : `Today ${asksToday} of them would ask. With these rules, ${asksThen}:`,
   ]

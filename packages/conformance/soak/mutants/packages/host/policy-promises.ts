@@ -39,8 +39,8 @@ export const HOST_POLICY_PROMISES: readonly Mutant[] = [
   {
     what: 'A call outside a ceiling is denied before a question',
     file: 'packages/host/src/policy/evaluate.ts',
-    from: 'if (more.length > 0) return ceilingVerdict(more, source)',
-    to: 'if (more.length < 0) return ceilingVerdict(more, source)',
+    from: 'if (more.length === 0) continue\n    const { addition',
+    to: 'if (more.length >= 0) continue\n    const { addition',
     test: 'packages/bulkhead/test/ceiling.test.ts',
   },
   {
