@@ -22,6 +22,7 @@ const RUN_BY_THEIR_OWN: readonly string[] = [
   'docs/guides/dialects.md dialects.ts', 'docs/guides/acp.md agent.ts', 'docs/guides/approvals.md approve.ts',
   ...['review.ts', 'surface.ts', 'agents/reviewer.json', 'delegate.ts'].map((name) => `docs/guides/agents.md ${name}`),
   'docs/guides/inspector.md inspected.ts', 'docs/guides/durable-agents.md orders.ts',
+  'docs/guides/tenants.md back-end.ts',
   'docs/guides/hooks.md policy.ts', 'docs/guides/testing.md orders.ts', 'docs/guides/testing.md orders.test.ts',
   'docs/guides/libraries.md bulkhead.json', 'docs/guides/libraries.md index.js',
   ...[

@@ -36,6 +36,9 @@ const NOT_RUN: ReadonlyMap<string, string> = new Map([
   ...[
     'npm install pg @bulkhead/store-postgres',
     "export BULKHEAD_STORE='postgres://bulkhead@db.example/agents?passwordfile=/run/secrets/store'",
+    'npx bulkhead store migrate', 'npx bulkhead store tenant add acme', 'npx bulkhead store tenant list',
+    'npx bulkhead store pool add gpu --labels gpu,region=eu --workspaces shop',
+    'npx bulkhead store pool add cleaner --maintains',
     "BULKHEAD_STORE='postgres://owner@db.example/agents' npx bulkhead store migrate",
     `psql -c "CREATE ROLE bulkhead LOGIN PASSWORD '…'" `
     + "-c 'CREATE DATABASE agents OWNER bulkhead ENCODING UTF8 TEMPLATE template0'",

@@ -22,7 +22,7 @@ type PoolValues = ValuesOf<typeof POOL_OPTIONS>
 
 export const pool = defineSubcommand({
   text: 'add, list or remove logins of workers: each sees the calls of its pool only',
-  usage: '(add NAME (--labels | --maintains) [--workspaces] [--folder DIR] | list | remove NAME)',
+  usage: '(add NAME (--labels | --maintains) [--workspaces] [--folder] | list | remove NAME)',
   options: POOL_OPTIONS,
   async run({ values, positionals: [act, ...names] }) {
     const [name, ...others] = names
