@@ -57,7 +57,8 @@ async function settledCalls(): Promise<ReadonlyMap<string, readonly Settlement[]
       const { type, at, callId, errorCode, durationMs, replayed } = isJsonObject(record) ? record : {} as JsonObject
       const isEnd = (errorCode === 'OutcomeUnknown' || errorCode === 'CallInterrupted') && durationMs === 0
       const isSettled = isEnd && replayed !== true
-      if (type === 'ToolInvocationFailed' && isSettled) found.push([String(callId), { code: String(errorCode), at: Date.parse(String(at)) }])
+      if (type !== 'ToolInvocationFailed' || !isSettled) continue
+      found.push([String(callId), { code: String(errorCode), at: Date.parse(String(at)) }])
     }
   }
   return new Map([...Map.groupBy(found, ([id]) => id)].map(([id, all]) => [id, all.map(([, one]) => one)]))
