@@ -88,7 +88,7 @@ export async function replaySession(
 }
 
 /** Those of the model. Of a call that continued after a pause, the end counts. */
-export const callsOf = ({ recorded }: Pick<Recording, 'recorded'>): readonly RecordedCall[] => [
+const callsOf = ({ recorded }: Pick<Recording, 'recorded'>): readonly RecordedCall[] => [
   ...new Map(recorded.filter(({ parentCallId }) => parentCallId === undefined).map((call) => [call.id, call])).values(),
 ]
 

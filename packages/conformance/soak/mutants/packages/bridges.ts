@@ -222,7 +222,8 @@ export const BRIDGES: readonly Mutant[] = [
     test: 'packages/bridges/test/models/call-ids.test.ts',
   },
   {
-    what: 'MOST_FIRST: messages of a connection that are kept', file: 'packages/bridges/src/mcp/connecting/frame-tap.ts',
+    what: 'MOST_FIRST: messages of a connection that are kept',
+    file: 'packages/bridges/src/mcp/connecting/frame-tap.ts',
     from: 'const isFirst = this.#first.length < MOST_FIRST', to: 'const isFirst = true',
     test: 'packages/bridges/test/mcp/connecting/frame-tap.test.ts',
   },
