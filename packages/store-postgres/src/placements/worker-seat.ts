@@ -8,6 +8,8 @@ import { BEAT, DRAIN, JOIN, LEAVE, RELEASE, TELL_CALLER } from './worker-stateme
 
 /** Messages that one look brings. */
 const MESSAGES = 64
+/** How soon a worker that was woken for nothing looks again for queues. */
+const BEAT_AGAIN_MS = 50
 /** Calls that one statement takes: with each number, a statement is prepared. */
 const BATCHES = [16, 4, 1]
 
@@ -31,6 +33,8 @@ export class PostgresWorkerSeat implements WorkerSeat {
   #term = 0
   #timer: NodeJS.Timeout | undefined
   #sweepTimer: NodeJS.Timeout | undefined
+  #soon: NodeJS.Timeout | undefined
+  #beatenAt = 0
   /** When the lease ends that is known to be ours. */
   #heldUntil = 0
   #beating: Promise<void> | undefined
@@ -66,8 +70,17 @@ export class PostgresWorkerSeat implements WorkerSeat {
   async look(): Promise<void> {
     const before = this.#taken
     await this.#take()
-    // It may wait in a queue that is not known.
-    if (this.#taken === before && this.#free > 0) await this.beat()
+    // It may wait in a queue that is not known. When many calls are placed at once, others have taken it.
+    if (this.#taken === before && this.#free > 0) this.#beatSoon()
+  }
+
+  #beatSoon(): void {
+    const waitMs = this.#beatenAt + BEAT_AGAIN_MS - performance.now()
+    if (waitMs <= 0) return void this.beat()
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined
+      void this.beat()
+    }, waitMs)
   }
 
   /** Renews the lease, and hears what is new. Called for a notification, and from time to time. */
@@ -93,6 +106,7 @@ export class PostgresWorkerSeat implements WorkerSeat {
   async #close(): Promise<void> {
     clearInterval(this.#timer)
     clearInterval(this.#sweepTimer)
+    clearTimeout(this.#soon)
     this.#loseAll()
     this.#drained?.resolve()
     await Promise.all([this.#beating, this.#taking])
@@ -134,6 +148,7 @@ export class PostgresWorkerSeat implements WorkerSeat {
     const { database, info } = this.#sources
     const known = [...this.#calls.values()]
     const at = performance.now()
+    this.#beatenAt = at
     const [row] = await database.query(BEAT, [
       info.id, this.#term, known.map(({ id }) => id), known.map(({ epoch }) => epoch), known.map(({ last }) => last),
       MESSAGES,

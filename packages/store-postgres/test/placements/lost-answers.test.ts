@@ -77,7 +77,7 @@ describe('a statement that the server ran, but whose answer is lost', needs('Pos
     await call.forget()
   })
 
-  it('ends a call once: placed_cancel and worker_release', async () => {
+  it('ends a call once: placed_cancel', async () => {
     const { call, heard } = await place(near.host)
     const leased = await served.next()
     const lost = near.proxy.cutAnswerTo('placed_cancel')
@@ -87,12 +87,21 @@ describe('a statement that the server ran, but whose answer is lost', needs('Pos
     expect(await leased.settle(Buffer.from('stopped'))).toBe(true)
     const end = await heard.end()
     expect(end.is === 'settled' && textOf(end.result)).toBe('stopped')
-    // As the store looks if the result never came there.
+    await call.forget()
+  })
+
+  it('gives up a call whose result the store refused: worker_release', async () => {
+    await fleet.query(`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE disk_full; END';
+      CREATE TRIGGER refuse BEFORE UPDATE ON placed FOR EACH ROW WHEN (new.ended = 'settled') EXECUTE FUNCTION refuse()`)
+    const { call, heard } = await place(near.host)
+    const leased = await served.next()
+    await expect(leased.settle(Buffer.from(''))).rejects.toMatchObject({ data: { reason: 'full' } })
     const released = far.proxy.cutAnswerTo('worker_release')
-    await fleet.query('UPDATE placed SET ended = NULL, result = NULL')
     await fleet.query("SELECT pg_notify(channel, '') FROM worker")
     await released
-    await expect.poll(() => fleet.query('SELECT ended FROM placed')).toEqual([{ ended: 'lost' }])
+    expect(await heard.end()).toMatchObject({ is: 'lost' })
+    await fleet.query('DROP TRIGGER refuse ON placed')
     await call.forget()
   })
 
