@@ -14,7 +14,7 @@ const CASES: readonly (readonly [line: string, offered: readonly string[]])[] = 
   ['bulkhead to', ['tools']],
   ['bulkhead trust', ['trust', 'trust-root']],
   ['bulkhead call --mo', ['--mode']],
-  ['bulkhead call --mode ', ['allowlist', 'ask', 'yolo']],
+  ['bulkhead call --mode ', ['allowlist', 'ask', 'learn', 'yolo']],
   ['bulkhead call read --mode a', ['allowlist', 'ask']],
   ['bulkhead call gre', ['greet', 'grep']],
   ['bulkhead call read --agent ', ['reviewer']],
@@ -29,7 +29,7 @@ const CASES: readonly (readonly [line: string, offered: readonly string[]])[] = 
   ],
   ['bulkhead approvals list --tool gre', ['greet', 'grep']],
   ['bulkhead completion ', ['bash', 'fish', 'zsh']],
-  ['bulkhead help pa', ['pack']],
+  ['bulkhead help pa', ['pack', 'passkey']],
   ['bulkhead tools --workspace fol', ['folder']],
   ['bulkhead call --timeout ', []],
 ]
