@@ -213,6 +213,7 @@ const withoutSessions = (store: Store): Store => ({
   list: (collection, prefix) => store.list(collection, prefix),
   append: async (record) => isJsonObject(record) && SESSION_EVENTS.has(record['type']) ? 0 : store.append(record),
   ...(store.work && { work: store.work }),
+  ...(store.placements && { placements: store.placements }),
   ...(store.changes && { changes: store.changes }),
   ...(store.chains && { chains: () => store.chains!() }),
   records: (from, limit) => store.records(from, limit),

@@ -36,7 +36,7 @@ export function withWorkers(sandbox: Sandbox, { placements, home, variables }: W
       const { remote, extension: { id } } = request
       if (remote === undefined) return sandbox.open(request)
       const { openRemote } = await import('@bulkhead/workers')
-      return openRemote({ ...request, remote }, await connected(`"${id}" is`), sandbox)
+      return openRemote({ ...request, remote }, () => connected(`"${id}" is`), sandbox)
     },
     async workersFor(runsOn: RunsOn): Promise<WorkersFor> {
       try {

@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { type BulkheadEvent, defineTool, type Host, type Interactor } from '../../src/index.ts'
 import { inside } from '../command-inside.ts'
-import { NO_PAUSE } from '../extension-folder.ts'
+import { IN_THREADS, NO_PAUSE } from '../extension-folder.ts'
 import { Bank } from './bank.ts'
 import { writeFar } from './far.ts'
 import { Fleet, type WorkerProcess } from './fleet.ts'
@@ -70,6 +70,36 @@ describe('a call on a worker', needs('PostgreSQL'), () => {
     expect(stdout).toMatch(/ready +0\/8 +gpu,region=eu +shop /)
     const json = await inside(['workers', '--json', ...place], fleet.folder)
     expect(JSON.parse(json.stdout)).toMatchObject({ workers: [{ labels: LABELS_THERE, pid: worker.child.pid }] })
+  })
+
+  it('runs there because of a rule, and others run here; explain says where', async () => {
+    mkdirSync(join(fleet.workspace, '.bulkhead'))
+    const runsOn = { labels: LABELS }
+    const rule = (permission: string) => ({ permission, pattern: '*', action: 'allow', runsOn } as const)
+    writeFileSync(join(fleet.workspace, '.bulkhead/config.json'), JSON.stringify({ rules: [rule('large')] }))
+    const other = await fleet.host({ config: { ...IN_THREADS, rules: [rule('where')] }, trust: 'trusted' })
+    const session = await other.openSession({ mode: 'yolo' })
+    const results = [
+      await session.call({ id: 'by-rule', name: 'where', arguments: {} }),
+      await session.call({ id: 'by-project', name: 'large', arguments: { chars: 1 } }),
+    ]
+    expect(results).toMatchObject([{ type: 'output' }, { type: 'output' }])
+    await expect.poll(() => worker.lines).toContainEqual(expect.objectContaining({ call: 'by-rule' }))
+    expect(worker.lines).not.toContainEqual(expect.objectContaining({ call: 'by-project' }))
+    expect(other.diagnostics.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('A project cannot choose the machine of a tool'))
+    const explained = await session.explain({ id: 'e1', name: 'where', arguments: {} })
+    expect(explained.runsOn).toMatchObject({
+      labels: LABELS, ready: [expect.any(String)], reasons: [],
+      rule: expect.stringContaining('where') as string,
+    })
+    expect((await session.explain({ id: 'e2', name: 'large', arguments: { chars: 1 } })).runsOn).toBeUndefined()
+    const place = ['--home', fleet.home, '--workspace', fleet.workspace, '--trust-project']
+    const elsewhere = { extensions: { far: { runsOn: { labels: ['tpu'] } } } }
+    writeFileSync(join(fleet.home, 'config.json'), JSON.stringify(elsewhere))
+    const { stdout } = await inside(['explain', 'where', '--mode', 'yolo', ...place], fleet.folder, { BULKHEAD_STORE: fleet.url })
+    rmSync(join(fleet.home, 'config.json'))
+    expect(stdout).toMatch(/runs on: a worker with tpu; none is ready\. The worker on .* does not have tpu\./)
   })
 
   it('uses the services of its caller', async () => {

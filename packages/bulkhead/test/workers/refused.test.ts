@@ -137,7 +137,8 @@ describe('callers and workers', needs('PostgreSQL'), () => {
 
   it('a tool that uses the workspace runs where a worker has it under the name that the caller says', async () => {
     const [code, text] = await refusal(call('writes'))
-    expect([code, text]).toEqual(['CapabilityUnavailable', expect.stringContaining('extensions.far.runsOn.workspace')])
+    const cure = expect.stringContaining('Set runsOn.workspace, of extensions.far') as string
+    expect([code, text]).toEqual(['CapabilityUnavailable', cure])
     const other = await fleet.host({
       config: { ...NO_PAUSE, extensions: { far: { runsOn: { labels: ['gpu'], workspace: 'office' } } } },
     })

@@ -1,6 +1,6 @@
 import type { ExtensionDigests } from './loader.ts'
 
-/** Where calls run instead of on this machine, as `extensions.*.runsOn` of the configuration says. */
+/** Where calls run instead of on this machine, as `runsOn` of an extension or of a rule says. */
 export interface RunsOn {
   /** Sorted. A worker must have all of them. */
   readonly labels: readonly string[]
@@ -10,7 +10,8 @@ export interface RunsOn {
 
 /** What a worker needs to know about an extension. */
 export interface RemoteCode {
-  readonly runsOn: RunsOn
+  /** Of all its calls, unless a rule says otherwise for one. Absent: they run here. */
+  readonly runsOn: RunsOn | undefined
   readonly digests: ExtensionDigests
   /** All files of the package, with those that prove its origin. */
   readPackage(): Promise<ReadonlyMap<string, Uint8Array>>

@@ -85,6 +85,8 @@ export interface ToolInvocation {
   readonly isApproved?: boolean
   /** The wall around commands of the call, if the host chose it. The code cannot widen it. */
   readonly wall?: CommandWall | undefined
+  /** Where a rule says that the call runs. Only a compartment with `remote` serves it. */
+  readonly runsOn?: RunsOn | undefined
   /** The rules about what the call uses. */
   readonly uses?: UseRules | undefined
   /** How long the call may still take. Absent: no limit. */

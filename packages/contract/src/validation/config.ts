@@ -5,9 +5,9 @@ import {
 import { NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
 import { retries, treatment } from './call-settings.ts'
 import { commands } from './commands.ts'
-import { extensionId, headerName, secretName, toolName, webUrl, workerLabel, workspaceName } from './fields.ts'
+import { extensionId, headerName, secretName, toolName, webUrl } from './fields.ts'
 import { languageServer, localServer } from './local-servers.ts'
-import { budgetLimits, commandSafetyConfigSchema, learnSettings, packagePolicy, perLayer, ruleSchema } from './policy.ts'
+import { budgetLimits, commandSafetyConfigSchema, learnSettings, packagePolicy, perLayer, ruleSchema, runsOn } from './policy.ts'
 import { search } from './search.ts'
 import { auditSettings, storeSettings } from './store.ts'
 
@@ -49,11 +49,7 @@ const extensionConfig = z.strictObject({
   limits: limits.optional().describe('Bounds on its compartment.'),
   compartments: positive.max(64).optional()
     .describe('How many compartments share its calls. Only for an extension that keeps nothing between calls.'),
-  runsOn: z.strictObject({
-    labels: z.array(workerLabel).min(1).max(16).describe('What a worker must have, such as gpu or region=eu.'),
-    workspace: workspaceName.exactOptional()
-      .describe('The name that workers have for the workspace. Needed for tools that use {workspace} or run commands.'),
-  }).optional().describe(
+  runsOn: runsOn.optional().describe(
     'Calls of its tools run on a worker with all of these labels. Needs a store in PostgreSQL. Of no effect in the '
     + 'configuration of a project.',
   ),

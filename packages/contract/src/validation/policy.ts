@@ -1,6 +1,14 @@
 import { z } from 'zod'
 import { COMMAND_SEVERITIES, RULE_ACTIONS, type CommandSeverity, type Layer } from '../model/names.ts'
+import { workerLabel, workspaceName } from './fields.ts'
 import { ceilingSet } from './requirements.ts'
+
+/** Where calls run instead of on this machine. */
+export const runsOn = z.strictObject({
+  labels: z.array(workerLabel).min(1).max(16).describe('What a worker must have, such as gpu or region=eu.'),
+  workspace: workspaceName.exactOptional()
+    .describe('The name that workers have for the workspace. Needed for tools that use {workspace} or run commands.'),
+})
 
 /** The fields of a rule. `onlyAsks` checks what they say together. */
 export const ruleFields = z.strictObject({
@@ -14,14 +22,21 @@ export const ruleFields = z.strictObject({
   action: z.enum(RULE_ACTIONS).describe('What happens to a matching call.'),
   passkey: z.literal(true).exactOptional()
     .describe('With ask: only a person with a passkey can allow the call, once (`bulkhead passkey`).'),
+  runsOn: runsOn.exactOptional().describe(
+    'Calls that match run on a worker with all of these labels, or not at all. A rule of a project cannot say it.',
+  ),
 })
 
-/** A denial needs no passkey, and what a rule allows is not asked. */
-export const onlyAsks = <Fields extends z.ZodType<{ readonly action: string; readonly passkey?: true }>>(
-  fields: Fields,
-): Fields => fields.refine(({ action, passkey }) => passkey === undefined || action === 'ask', {
-    path: ['passkey'], error: 'only with the action ask',
-  })
+/** A denial needs no passkey, and what a rule allows is not asked. What is denied runs nowhere. */
+export const onlyAsks = <
+  Fields extends z.ZodType<{ readonly action: string; readonly passkey?: true; readonly runsOn?: object }>,
+>(fields: Fields): Fields => fields
+    .refine(({ action, passkey }) => passkey === undefined || action === 'ask', {
+      path: ['passkey'], error: 'only with the action ask',
+    })
+    .refine(({ action, runsOn: place }) => place === undefined || action !== 'deny', {
+      path: ['runsOn'], error: 'not with the action deny',
+    })
 
 export const ruleSchema = onlyAsks(ruleFields)
 export type Rule = z.output<typeof ruleSchema>

@@ -14,6 +14,7 @@ import {
 import { smallestChange, type SmallestChange } from '../policy/smallest-change.ts'
 import { laterRules, type LaterRule } from '../policy/use-rules.ts'
 import { headless, type Verdict } from '../policy/model/verdict.ts'
+import { explainPlace, type ExplainedPlace } from './call-place.ts'
 import { questionOf } from './approval-request.ts'
 import { decide, evaluateCall, refreshBudget } from './decide.ts'
 import { programTools, type ProgramTool } from './explain-program.ts'
@@ -61,6 +62,8 @@ export interface Explanation {
   readonly environment?: readonly CommandVariable[]
   /** Why undo could not put back what commands of the call change. Absent if it could, or if there are none. */
   readonly notRecorded?: string
+  /** Where it would run instead of on this machine: the workers that would serve it, and why others would not. */
+  readonly runsOn?: ExplainedPlace
   /** The rules that may deny what the call uses while it runs, or ask about it. Absent if there are none. */
   readonly later?: readonly LaterRule[]
   /**
@@ -142,6 +145,7 @@ async function explainDecision(decided: DecidedCall, host: HostContext): Promise
   const question = decision === 'ask' ? await questionOf(decided, host).whole() : undefined
   const notRecorded = decision === 'deny' ? undefined : await unrecordedCommands(call, analysis, host)
   const later = decision === 'deny' ? [] : laterRules(call, analysis, host)
+  const runsOn = decision === 'deny' ? undefined : await explainPlace(call, analysis, host.workersFor)
   const chain: ExplainedStep[] = [
     ...checkedSteps(call),
     ...narrowedStep(call),
@@ -164,7 +168,8 @@ async function explainDecision(decided: DecidedCall, host: HostContext): Promise
   return conclude(call, {
     decision, ...(decision === 'deny' ? { code } : {}), ...(question && { question }), approvalKey, approvals,
     ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }),
-    ...(command && { wall }), ...(environment && { environment }), ...(notRecorded !== undefined && { notRecorded }), ...(later.length > 0 && { later }), chain,
+    ...(command && { wall }), ...(environment && { environment }), ...(notRecorded !== undefined && { notRecorded }), ...(later.length > 0 && { later }),
+    ...(runsOn && { runsOn }), chain,
     ...(change && { change }), remedies: [...new Set([...hints, ...(change ? changeWords(change) : [])])],
   })
 }

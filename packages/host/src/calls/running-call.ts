@@ -1,6 +1,6 @@
 import {
   BulkheadError, isRepeatable, type CallLog, type CallProgress, type CallSteps, type CommandWall, type CompartmentSession,
-  type KeyUse, type Power, type ToolInvocation, type UseRules,
+  type KeyUse, type Power, type RunsOn, type ToolInvocation, type UseRules,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -15,6 +15,7 @@ import type { Deadline } from '../model/deadline.ts'
 import type { AllowedCall, HostContext, ValidatedCall } from '../policy/call.ts'
 import { answersIn, QuestionLog } from '../policy/interaction/question-log.ts'
 import type { WaitingCall } from '../policy/call-session.ts'
+import { placeByRule } from './call-place.ts'
 import { callUses } from './call-uses.ts'
 import { stepsOf } from './keyed-call.ts'
 import { passUpdate, runObserver } from './hooks.ts'
@@ -31,6 +32,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   readonly tool: string
   readonly args: JsonObject
   readonly grant: Power | undefined
+  readonly runsOn: RunsOn | undefined
   readonly deadline: Deadline
   place: Running['place']
   readonly #attempts: Attempts
@@ -46,7 +48,8 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   #nested: Set<() => void> | undefined
 
   constructor(allowed: AllowedCall, attempts: Attempts, host: HostContext) {
-    const { call } = allowed
+    const { call, decision } = allowed
+    this.runsOn = placeByRule(call, decision.analysis)
     const { tool, args } = call
     this.call = call
     this.allowed = allowed

@@ -186,8 +186,15 @@ export interface Arrangement {
   readonly compartments: number
   /** Where its calls run instead of here. */
   readonly runsOn: RunsOn | undefined
+  /** Whether calls of it can run elsewhere: all of them, or those that a rule names. */
+  readonly isRemote: boolean
   readonly activation: 'first-call' | 'eager'
 }
+
+/** A project could send its code, and what tools are given, to other machines. */
+export const maySendElsewhere = ({ runsOn, author }: ScopedRule): boolean => runsOn !== undefined && author !== 'project'
+
+export const sorted = (runsOn: RunsOn): RunsOn => ({ ...runsOn, labels: runsOn.labels.toSorted() })
 
 export function arrange(descriptor: ExtensionDescriptor, settings: Settings): Arrangement {
   const own = settings.extension(descriptor.id)
@@ -196,7 +203,8 @@ export function arrange(descriptor: ExtensionDescriptor, settings: Settings): Ar
     limits: limitsFrom(settings, own.limits, descriptor.id),
     config: configOf(descriptor, settings),
     compartments: own.compartments ?? 1,
-    runsOn: own.runsOn && { ...own.runsOn, labels: own.runsOn.labels.toSorted() },
+    runsOn: own.runsOn && sorted(own.runsOn),
+    isRemote: own.runsOn !== undefined || (descriptor.code.kind === 'files' && settings.rules.some(maySendElsewhere)),
     activation: own.activation ?? descriptor.manifest.discoveryRules.activation,
   }
 }

@@ -284,6 +284,7 @@ export interface HostContext {
   /** Shows what a call would write. */
   readonly diff?: Sandbox['diff']
   readonly whyUnrecorded?: Sandbox['whyUnrecorded']
+  readonly workersFor?: Sandbox['workersFor']
   readonly whyNotStarted?: Sandbox['whyNotStarted']
   /** What commands get, for people. */
   readonly commandVariables?: readonly CommandVariable[] | undefined

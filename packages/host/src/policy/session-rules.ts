@@ -1,8 +1,9 @@
 import {
   denyingRule, isOfCalls, judgeRules, judgeUse, NOTHING_ASIDE, possibleRules, rulesFor, setAside, type CallUse, type RuledTool,
-  type RuleQuestion, type RuleVerdict, type ScopedRule, type SetAside, type Touch, type VariableValues,
+  type RuleAuthor, type RuleQuestion, type RuleVerdict, type ScopedRule, type SetAside, type Touch, type VariableValues,
 } from '@bulkhead/contract'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
+import { maySendElsewhere } from '../model/settings.ts'
 import type { CallAnalysis } from './model/checked-call.ts'
 import { meantRules, touchesOf, unknownPartsOf, withPaths } from './touches.ts'
 import { allow, approve, ask, askForPasskey, deny, ruleName, type Verdict } from './model/verdict.ts'
@@ -11,11 +12,14 @@ import { allow, approve, ask, askForPasskey, deny, ruleName, type Verdict } from
 export class SessionRules {
   readonly all: readonly ScopedRule[]
   readonly #workspace: string
+  /** Most hosts have none: this is asked for each call. */
+  readonly #placing: boolean
   readonly #byTool = new WeakMap<ToolEntry, readonly ScopedRule[]>()
 
   /** Throws RequirementInvalid for a pattern that cannot be compiled. */
   constructor(rules: readonly ScopedRule[], variables: VariableValues, isTool: (name: string) => boolean) {
     this.all = rules.flatMap((rule) => meantRules(rule, isTool)).map((rule) => withPaths(rule, variables))
+    this.#placing = this.all.some(maySendElsewhere)
     this.#workspace = variables.workspace?.[0] ?? '/'
   }
 
@@ -51,6 +55,14 @@ export class SessionRules {
     return rules.length === 0 ? [] : possibleRules(rules, this.#question(tool, unknown, analysis))
   }
 
+  /** The first rule that says where a call runs: those of the machine, then of the embedder, then of the user. */
+  placing(tool: ToolEntry, unknown: readonly Touch[], analysis: CallAnalysis): ScopedRule | undefined {
+    if (!this.#placing) return undefined
+    const question = this.#question(tool, unknown, analysis)
+    return this.of(tool).filter(maySendElsewhere).toSorted((a, b) => PLACING.indexOf(a.author) - PLACING.indexOf(b.author))
+      .find((rule) => judgeRules([rule], question) !== undefined)
+  }
+
   /** The rule that denies every call of a tool. */
   denying(tool: ToolEntry): Verdict | undefined {
     const rule = denyingRule(this.of(tool), namesOf(tool))
@@ -74,6 +86,8 @@ export class SessionRules {
 }
 
 const namesOf = ({ name, source }: ToolEntry): RuledTool => ({ tool: name, ...(source && { source }) })
+
+const PLACING: readonly RuleAuthor[] = ['machine', 'embedder', 'user', 'bundled']
 
 /** Whether a rule can tell one path or host from another. */
 const looksAtEffects = ({ permission, pattern }: ScopedRule): boolean =>

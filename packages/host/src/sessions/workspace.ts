@@ -140,6 +140,7 @@ export class Workspace {
       diff: sandbox.diff?.bind(sandbox),
       whyUnrecorded: sandbox.whyUnrecorded?.bind(sandbox),
       whyNotStarted: sandbox.whyNotStarted?.bind(sandbox),
+      workersFor: sandbox.workersFor?.bind(sandbox),
       commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
       order: new TickOrder(), desk, passkeys,
       recordings: new Recordings({

@@ -6,7 +6,7 @@ import { flush } from '../twin/clock.ts'
 const admission = (concurrentCalls: number, compartments = 1) =>
   new Admission('sample', {
     limits: { ...DEFAULT_LIMITS, concurrentCalls }, compartments, placement: 'process', config: {},
-    activation: 'first-call', runsOn: undefined,
+    activation: 'first-call', runsOn: undefined, isRemote: false,
   })
 const NEVER = new AbortController().signal
 

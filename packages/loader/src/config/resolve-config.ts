@@ -174,11 +174,14 @@ const refusedToProject = ({ layer, config }: LayerConfig): Fault[] => NOT_OF_PRO
   }))
 
 /** A project could send its code, and what tools are given, to other machines. */
-function machinesOfProject({ layer, config: { extensions = {} } }: LayerConfig): Fault[] {
+function machinesOfProject({ layer, config: { extensions = {}, rules = [] } }: LayerConfig): Fault[] {
   if (layer !== 'project') return []
   const message = 'A project cannot choose the machine of a tool, so this has no effect. Set it in your own configuration.'
-  return Object.entries(extensions).filter(([, { runsOn }]) => runsOn !== undefined).map(([id]) =>
-    ({ stage: 'configSchema', code: 'ConfigInvalid', path: `/extensions/${id}/runsOn`, message }))
+  const places = [
+    ...Object.entries(extensions).flatMap(([id, { runsOn }]) => runsOn === undefined ? [] : [`/extensions/${id}`]),
+    ...rules.flatMap(({ runsOn }, index) => runsOn === undefined ? [] : [`/rules/${index}`]),
+  ]
+  return places.map((place) => ({ stage: 'configSchema', code: 'ConfigInvalid', path: `${place}/runsOn`, message }))
 }
 
 /** An approval for a project would outlive the session in which a person saw what the project does. */

@@ -1,4 +1,4 @@
-import type { Placements, RemoteCode, VariableValues, WorkersFor } from '@bulkhead/contract'
+import type { Placements, RemoteCode, RunsOn, VariableValues, WorkersFor } from '@bulkhead/contract'
 import type { TrustedKey } from '../keys/fleet-file.ts'
 import type { MachineKey } from '../keys/machine-key.ts'
 import { majorOf, whyNotReady } from './no-worker.ts'
@@ -50,7 +50,7 @@ export class FleetCaller {
     await placements.writePackage(digest, await packFiles(await read()))
   }
 
-  async workersFor(runsOn: RemoteCode['runsOn']): Promise<WorkersFor> {
+  async workersFor(runsOn: RunsOn): Promise<WorkersFor> {
     const demand = { labels: runsOn.labels, ...(runsOn.workspace !== undefined && { workspace: runsOn.workspace }), major: this.major }
     const workers = await this.options.placements.workers()
     const judged = workers.map((worker) => ({ worker, why: whyNotReady(worker, demand) }))

@@ -2,15 +2,22 @@ import { NO_GRANT, type CompartmentRequest, type CompartmentSession, type Remote
 import type { FleetCaller } from './fleet-caller.ts'
 import { RemoteSession } from './remote-session.ts'
 
-/** Opens an extension whose calls run on workers. `sandbox`: of this machine, for what only decides. */
+/**
+ * Opens an extension whose calls run on workers: all of them, or those that a rule names. `sandbox`: of this machine.
+ * Rejects as `connect` does if no call runs here.
+ */
 export async function openRemote(
-  request: CompartmentRequest & { readonly remote: RemoteCode }, caller: FleetCaller, sandbox: Pick<Sandbox, 'open'>,
+  { remote, ...request }: CompartmentRequest & { readonly remote: RemoteCode }, connect: () => Promise<FleetCaller>,
+  sandbox: Pick<Sandbox, 'open'>,
 ): Promise<CompartmentSession> {
-  return new RemoteSession({ caller, request, remote: request.remote }, await sandbox.open(withoutPowers(request)))
+  const isElsewhere = remote.runsOn !== undefined
+  if (isElsewhere) await connect()
+  const local = await sandbox.open(isElsewhere ? withoutPowers(request) : request)
+  return new RemoteSession({ connect, request, remote }, local)
 }
 
 /** The code answers questions about arguments and state. `describes`: it may import what it does not get here. */
-function withoutPowers({ remote: _remote, ...request }: CompartmentRequest): CompartmentRequest {
+function withoutPowers(request: CompartmentRequest): CompartmentRequest {
   const { services } = request
   return {
     ...request, placement: 'process', concurrency: 1, describes: true,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   BulkheadError, portablePower, WORKER_LIMITS, type BegunEffect, type CompartmentRequest, type PlacedCall, type PlacedEnd,
-  type Power, type RemoteCode, type ToolInvocation, type WorkerDemand,
+  type Power, type RemoteCode, type RunsOn, type ToolInvocation, type WorkerDemand,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { answerEntry, failureEntry, readWorkerEntry, type WorkerEntry } from '../messages/protocol.ts'
@@ -14,11 +14,12 @@ import type { FleetCaller } from './fleet-caller.ts'
 import { noWorkerReady } from './no-worker.ts'
 import { CallServices } from './services.ts'
 
-/** A compartment whose calls run on workers. */
+/** What a call runs, and where. */
 export interface RemotePlace {
   readonly caller: FleetCaller
   readonly request: CompartmentRequest
   readonly remote: RemoteCode
+  readonly runsOn: RunsOn
 }
 
 /** How often a call is given to another worker after one was lost. A call that loses three may be the reason. */
@@ -54,7 +55,7 @@ export class RemoteCall {
   #losses = 0
 
   constructor(place: RemotePlace, invocation: ToolInvocation, grant: Power, needsWorkspace: boolean) {
-    const { caller, request, remote: { runsOn } } = place
+    const { caller, request, runsOn } = place
     this.#place = place
     this.#invocation = invocation
     this.#grant = grant

@@ -232,7 +232,8 @@ const WORDS = { allow: 'would be allowed', ask: 'would require approval', deny: 
 
 function explanationText(
   {
-    tool, decision, code, approvalKey, arguments: changed, notRecorded, chain, program, wall, environment, remedies,
+    tool, decision, code, approvalKey, arguments: changed, notRecorded, runsOn, chain, program, wall, environment,
+    remedies,
   }: Explanation,
 ): string {
   const rows = chain.map(({ stage, action, source, reason }) => [stage, action, source, reason])
@@ -242,11 +243,18 @@ function explanationText(
     ...(wall === undefined ? [] : [`wall: ${visibleText(wallWords(wall))}\n`]),
     ...(changed === undefined ? [] : [`with: ${visibleText(JSON.stringify(changed))}\n`]),
     ...(notRecorded === undefined ? [] : [`undo: not recorded: ${visibleText(notRecorded)}\n`]),
+    ...(runsOn === undefined ? [] : [`runs on: ${visibleText(placeWords(runsOn))}\n`]),
     '\n', table(['STAGE', 'ACTION', 'SOURCE', 'REASON'], rows),
     ...(program === undefined ? [] : ['\nAt most, the program can\n', ...program.map(programLine)]),
     ...(environment === undefined ? [] : ['\nIts commands get\n', ...environment.map(variableLine)]),
     ...(remedies.length === 0 ? [] : [`\n${remedyText(remedies)}`]),
   ].join('')
+}
+
+function placeWords({ labels, workspace, rule, ready, reasons }: NonNullable<Explanation['runsOn']>): string {
+  const wanted = `a worker with ${labels.join(', ')}${workspace === undefined ? '' : ` and the workspace "${workspace}"`}`
+  const why = rule === undefined ? '' : `, because of ${rule}`
+  return ready.length > 0 ? `${wanted}${why}: ${ready.join(', ')}` : `${wanted}${why}; none is ready. ${reasons.join(' ')}`
 }
 
 function wallWords({ wall, hosts }: NonNullable<Explanation['wall']>): string {

@@ -47,13 +47,13 @@ export function compartmentRequest(
     concurrency: arrangement.compartments,
     limits: arrangement.limits,
     services: services(),
-    remote: arrangement.runsOn && remoteCode(descriptor, arrangement.runsOn),
+    remote: arrangement.isRemote ? remoteCode(descriptor, arrangement.runsOn) : undefined,
     signal,
   }
 }
 
 /** Throws CapabilityUnavailable. */
-function remoteCode({ id, code, digests }: ExtensionDescriptor, runsOn: RunsOn): RemoteCode {
+function remoteCode({ id, code, digests }: ExtensionDescriptor, runsOn: RunsOn | undefined): RemoteCode {
   if (code.kind === 'files') return { runsOn, digests, readPackage: () => (code.readPackage ?? code.readFiles)() }
   const message = `"${id}" has no package that a worker could run. Remove extensions.${id}.runsOn.`
   throw new BulkheadError('CapabilityUnavailable', message)

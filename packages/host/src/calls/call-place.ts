@@ -1,0 +1,37 @@
+import { BulkheadError, type RunsOn, type WorkersFor } from '@bulkhead/contract'
+import { sorted } from '../model/settings.ts'
+import type { ValidatedCall } from '../policy/call.ts'
+import type { CallAnalysis } from '../policy/model/checked-call.ts'
+import { ruleName } from '../policy/model/verdict.ts'
+
+/** Where a call would run instead of on this machine. */
+export interface ExplainedPlace extends RunsOn, WorkersFor {
+  /** The rule that says it, by its name. Absent: the configuration of the extension. */
+  readonly rule?: string
+}
+
+/**
+ * Where a rule says that a call runs. Throws CapabilityUnavailable if its code cannot run elsewhere: then it runs
+ * nowhere.
+ */
+export function placeByRule({ tool, session }: ValidatedCall, analysis: CallAnalysis): RunsOn | undefined {
+  const rule = session.policy.placingRule(tool, analysis)
+  if (rule?.runsOn === undefined) return undefined
+  const { descriptor: { id }, arrangement } = tool.extension
+  if (arrangement.isRemote) return sorted({ ...arrangement.runsOn, ...rule.runsOn })
+  const message = `${ruleName(rule)} says that "${tool.name}" runs on a worker, and "${id}" has no package that a worker could `
+    + 'run, or the rule is not in the configuration. Change the rule.'
+  throw new BulkheadError('CapabilityUnavailable', message)
+}
+
+/** undefined if it runs here. Throws CapabilityUnavailable as `placeByRule` does. */
+export async function explainPlace(
+  call: ValidatedCall, analysis: CallAnalysis, workersFor: ((runsOn: RunsOn) => Promise<WorkersFor>) | undefined,
+): Promise<ExplainedPlace | undefined> {
+  const byRule = placeByRule(call, analysis)
+  const place = byRule ?? call.tool.extension.arrangement.runsOn
+  if (place === undefined) return undefined
+  const rule = byRule && call.session.policy.placingRule(call.tool, analysis)
+  const found = await workersFor?.(place) ?? { ready: [], reasons: ['This host has no workers.'] }
+  return { ...place, ...found, ...(rule && { rule: ruleName(rule) }) }
+}
