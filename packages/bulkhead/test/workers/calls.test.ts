@@ -97,7 +97,8 @@ describe('a call on a worker', needs('PostgreSQL'), () => {
     const place = ['--home', fleet.home, '--workspace', fleet.workspace, '--trust-project']
     const elsewhere = { extensions: { far: { runsOn: { labels: ['tpu'] } } } }
     writeFileSync(join(fleet.home, 'config.json'), JSON.stringify(elsewhere))
-    const { stdout } = await inside(['explain', 'where', '--mode', 'yolo', ...place], fleet.folder, { BULKHEAD_STORE: fleet.url })
+    const command = ['explain', 'where', '--mode', 'yolo', ...place]
+    const { stdout } = await inside(command, fleet.folder, { BULKHEAD_STORE: fleet.url })
     rmSync(join(fleet.home, 'config.json'))
     expect(stdout).toMatch(/runs on: a worker with tpu; none is ready\. The worker on .* does not have tpu\./)
   })

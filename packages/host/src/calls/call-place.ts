@@ -1,4 +1,4 @@
-import { BulkheadError, type RunsOn, type WorkersFor } from '@bulkhead/contract'
+import { BulkheadError, type RunsOn, type ScopedRule, type WorkersFor } from '@bulkhead/contract'
 import { sorted } from '../model/settings.ts'
 import type { ValidatedCall } from '../policy/call.ts'
 import type { CallAnalysis } from '../policy/model/checked-call.ts'
@@ -14,8 +14,9 @@ export interface ExplainedPlace extends RunsOn, WorkersFor {
  * Where a rule says that a call runs. Throws CapabilityUnavailable if its code cannot run elsewhere: then it runs
  * nowhere.
  */
-export function placeByRule({ tool, session }: ValidatedCall, analysis: CallAnalysis): RunsOn | undefined {
-  const rule = session.policy.placingRule(tool, analysis)
+export function placeByRule(call: ValidatedCall, analysis: CallAnalysis): RunsOn | undefined {
+  const { tool } = call
+  const rule = placingRule(call, analysis)
   if (rule?.runsOn === undefined) return undefined
   const { descriptor: { id }, arrangement } = tool.extension
   if (arrangement.isRemote) return sorted({ ...arrangement.runsOn, ...rule.runsOn })
@@ -24,6 +25,9 @@ export function placeByRule({ tool, session }: ValidatedCall, analysis: CallAnal
   throw new BulkheadError('CapabilityUnavailable', message)
 }
 
+const placingRule = ({ tool, session: { policy } }: ValidatedCall, analysis: CallAnalysis): ScopedRule | undefined =>
+  policy.rules.placing(tool, policy.forTool(tool).unknown, analysis)
+
 /** undefined if it runs here. Throws CapabilityUnavailable as `placeByRule` does. */
 export async function explainPlace(
   call: ValidatedCall, analysis: CallAnalysis, workersFor: ((runsOn: RunsOn) => Promise<WorkersFor>) | undefined,
@@ -31,7 +35,7 @@ export async function explainPlace(
   const byRule = placeByRule(call, analysis)
   const place = byRule ?? call.tool.extension.arrangement.runsOn
   if (place === undefined) return undefined
-  const rule = byRule && call.session.policy.placingRule(call.tool, analysis)
+  const rule = byRule && placingRule(call, analysis)
   const found = await workersFor?.(place) ?? { ready: [], reasons: ['This host has no workers.'] }
   return { ...place, ...found, ...(rule && { rule: ruleName(rule) }) }
 }

@@ -204,11 +204,6 @@ export class SessionPolicy {
     return this.rules.possible(tool, this.forTool(tool).unknown, analysis)
   }
 
-  /** The rule that says where a call runs. */
-  placingRule(tool: ToolEntry, analysis: CallAnalysis): ScopedRule | undefined {
-    return this.rules.placing(tool, this.forTool(tool).unknown, analysis)
-  }
-
   /** The rules that say nothing about what a call uses. */
   setAside(tool: ToolEntry, analysis: CallAnalysis): SetAside {
     return this.rules.setAside(tool, this.forTool(tool).unknown, analysis)
