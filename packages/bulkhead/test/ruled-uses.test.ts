@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { has, needs, WALLS } from '../../../scripts/machine.ts'
 import { createHost, type ApprovalRequest, type Host, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
-import { writeExtension } from './extension-folder.ts'
+import { IN_THREADS, writeExtension } from './extension-folder.ts'
 import { joined } from './joined.ts'
 
 const READER = `export default { tools: {
@@ -36,7 +36,9 @@ beforeAll(async () => {
       { name: 'runs', requires: { ...requires, shell: [{ cmd: 'cat', args: [{ rest: true as const }] }] } },
     ],
   }, READER)
-  host = await createHost({ workspace, home, cache: CACHE, env: {}, trust: 'declined', discover: 'when-asked' })
+  host = await createHost({
+    workspace, home, cache: CACHE, env: {}, trust: 'declined', discover: 'when-asked', config: IN_THREADS,
+  })
   host.on((event) => void events.push(event))
 })
 afterAll(async () => {
@@ -191,7 +193,9 @@ describe('bundled tools', () => {
         [rule('net.fetch', 'evil.example', 'deny'), 'node -e 1', undefined],
       ]
       mkdirSync(join(folder, 'work/many'))
-      for (let index = 0; index < 4_200; index++) writeFileSync(join(folder, 'work/many', String(index)), '')
+      // More than can be hidden, and without bubblewrap more than can be granted one by one.
+      const many = has('bubblewrap') ? 1_001 : 4_200
+      for (let index = 0; index < many; index++) writeFileSync(join(folder, 'work/many', String(index)), '')
       onTestFinished(() => rmSync(join(folder, 'work/many'), { recursive: true }))
       for (const [denying, command, refused] of cases) {
         const { call, session, asked } = await open([denying], async () => ({ decision: 'reject' }), { mode: 'ask' })
@@ -283,7 +287,9 @@ describe('bundled tools', () => {
           ) as string,
         })
       else expect(textOf(masks)).toMatchObject({ stdout: 'text of a.txt\n' })
-      for (let index = 0; index <= 4_096; index++) writeFileSync(join(work, 'beside', `${index}`), '')
+      // Only without bubblewrap, the number of files beside it counts.
+      const many = has('bubblewrap') ? 100 : 4_097
+      for (let index = 0; index < many; index++) writeFileSync(join(work, 'beside', `${index}`), '')
       writeFileSync(join(work, 'beside/.env'), 'text of beside\n')
       const beside = await (await open([ENV])).call('bash', { command: 'grep -rh "text of" beside a.txt' })
       if (has('bubblewrap')) expect(textOf(beside)).toMatchObject({ stdout: 'text of a.txt\n' })

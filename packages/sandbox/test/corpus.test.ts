@@ -40,12 +40,12 @@ const needsOwnHull = ({ section, alone, heldBy, where }: Attack): boolean =>
   alone && INNER.includes(section) && heldBy === 'all layers' && where === 'everywhere'
 /**
  * The attacks that run in a process: every one that meets a wall of the system or shares a hull, and of each inner
- * section one in five of those that need a hull of their own. `pnpm soak` runs all.
+ * section one in twelve of those that need a hull of their own. `pnpm soak` runs all.
  */
 const IN_PROCESS = thoroughly([
   ...ATTACKS_HERE.filter((attack) => !needsOwnHull(attack)),
   ...INNER.flatMap((inner) =>
-    ATTACKS_HERE.filter((attack) => needsOwnHull(attack) && attack.section === inner).filter((_, at) => at % 5 === 0)),
+    ATTACKS_HERE.filter((attack) => needsOwnHull(attack) && attack.section === inner).filter((_, at) => at % 12 === 0)),
 ], ATTACKS_HERE)
 /** The attacks that also run in a thread: a sample of each section that a thread must contain. */
 const IN_THREAD = sampleOf(ATTACKS_HERE.filter(({ placements }) => placements.includes('thread')), thoroughly(1, 3))

@@ -92,27 +92,9 @@ describe('two hosts', () => {
     expect(await a.line(({ id }) => id === late)).toMatchObject({ verdict: 'HostFrozen' })
     expect(a.ran('inner')).toBe(ran)
   })
-})
 
-describe('hosts of another home', () => {
-  beforeEach(makeHome)
-  afterEach(endAll)
-
-  // The tests of the store show that a lost seat starts nothing.
-  it('a host that lost its seat joins again', async () => {
-    const host = await start()
-    const [before] = (await listed()).hosts
-    {
-      using database = new DatabaseSync(join(folder, 'home/.bulkhead/bulkhead.db'))
-      database.exec('DELETE FROM host')
-    }
-    await expect.poll(async () => (await listed()).hosts.map(({ id }) => id)).toEqual([`${before!.id}.1`])
-    await host.call('inner')
-    expect(host.ran('inner')).toBe(1)
-  })
-
+  // The last one, because it kills a host.
   it('ps lists hosts with their sessions and calls, and another host settles the calls of a killed one', async () => {
-    const [a, b] = [await start(), await start()]
     a.begin('waits')
     await a.line(({ ran }) => ran === 'waits')
     await expect.poll(async () => (await listed()).hosts.map(({ sessions }) => sessions.length)).toEqual([1, 1])
@@ -125,6 +107,27 @@ describe('hosts of another home', () => {
       .toEqual([[b.child.pid, 'live']])
     const audit = await command('audit', 'export')
     expect(audit.stdout).toMatch(/"errorCode":"CallInterrupted"/)
+  })
+})
+
+describe('hosts of another home', () => {
+  beforeEach(makeHome)
+  afterEach(endAll)
+
+  // The tests of the store show that a lost seat starts nothing.
+  it('a host that lost its seat joins again, and ps says when it has ended', async () => {
+    const host = await start()
+    const [before] = (await listed()).hosts
+    {
+      using database = new DatabaseSync(join(folder, 'home/.bulkhead/bulkhead.db'))
+      database.exec('DELETE FROM host')
+    }
+    await expect.poll(async () => (await listed()).hosts.map(({ id }) => id)).toEqual([`${before!.id}.1`])
+    await host.call('inner')
+    expect(host.ran('inner')).toBe(1)
+    await host.end()
+    expect((await command('ps')).stdout).toBe('No host uses this store now.\n')
+    expect((await command('thaw')).stdout).toBe('Nothing was frozen.\n')
   })
 
   it('a freeze holds for the first call of a home', async () => {
@@ -146,11 +149,7 @@ describe('hosts of another home', () => {
     expect(made).toEqual(['config.json'])
   })
 
-  it('ps says that no host runs, and that nothing is frozen', async () => {
+  it('ps says that no host uses a home without a store', async () => {
     expect(await command('ps')).toMatchObject({ code: 0, stdout: 'No host uses this store now.\n' })
-    const host = await start()
-    await host.end()
-    expect((await command('ps')).stdout).toBe('No host uses this store now.\n')
-    expect((await command('thaw')).stdout).toBe('Nothing was frozen.\n')
   })
 })

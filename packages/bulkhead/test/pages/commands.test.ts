@@ -106,9 +106,11 @@ async function run(line: string, cwd: string): Promise<string> {
     NO_COLOR: '1', HOME: join(cwd, 'home'), PATH: `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin`,
     NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
   }
-  const args = argumentsOf(command)
+  const [, written = command, file] = thoroughly(/^(bulkhead .*) > ([\w.-]+)$/, /^$/).exec(command) ?? []
+  const args = argumentsOf(written)
   if (args !== undefined) {
-    const { code, stderr } = await inside(args, cwd)
+    const { code, stdout, stderr } = await inside(args, cwd)
+    if (file !== undefined) writeFileSync(join(cwd, file), stdout)
     return verdictOf(line, code, stderr)
   }
   const child = spawn('/bin/sh', ['-c', command], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })
