@@ -31,10 +31,17 @@ const NOT_RUN: ReadonlyMap<string, string> = new Map([
   ['bulkhead mcp remove files', 'mcp-add.test.ts runs it'],
   ['bulkhead mcp login harbour', 'a person signs in; login.test.ts runs it'],
   ['bulkhead mcp logout harbour', 'login.test.ts runs it'],
+  ['bulkhead passkey add laptop', 'a browser makes the passkey; passkey-page.test.ts of inspector runs it'],
+  ...[
+    'npm install bulkhead @bulkhead/store-postgres pg @dbos-inc/dbos-sdk',
+    "DATABASE_URL='postgres://…' node orders.ts order-1",
+  ].map((line) => [line, 'the server is an example; durable-agents.test.ts has a real one'] as const),
   ['npx bulkhead dev ./word-count', 'it waits for input; dev.test.ts runs it'],
   ['npm create bulkhead word-count', 'npm gets the package from a registry; new.test.ts runs it'],
   ...[
     'npm install pg @bulkhead/store-postgres',
+    'npm install pg @bulkhead/store-postgres && export BULKHEAD_STORE=postgres://agents@db.example/agents '
+    + '&& npx bulkhead store migrate',
     "export BULKHEAD_STORE='postgres://bulkhead@db.example/agents?passwordfile=/run/secrets/store'",
     'npx bulkhead store migrate', 'npx bulkhead store tenant add acme', 'npx bulkhead store tenant list',
     'npx bulkhead store pool add gpu --labels gpu,region=eu --workspaces shop',
