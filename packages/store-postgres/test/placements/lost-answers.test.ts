@@ -93,7 +93,8 @@ describe('a statement that the server ran, but whose answer is lost', needs('Pos
   it('gives up a call whose result the store refused: worker_release', async () => {
     await fleet.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE disk_full; END';
-      CREATE TRIGGER refuse BEFORE UPDATE ON placed FOR EACH ROW WHEN (new.ended = 'settled') EXECUTE FUNCTION refuse()`)
+      CREATE TRIGGER refuse BEFORE UPDATE ON placed FOR EACH ROW WHEN (new.ended = 'settled')
+        EXECUTE FUNCTION refuse()`)
     const { call, heard } = await place(near.host)
     const leased = await served.next()
     await expect(leased.settle(Buffer.from(''))).rejects.toMatchObject({ data: { reason: 'full' } })
