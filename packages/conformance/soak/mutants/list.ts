@@ -16,10 +16,11 @@ import { STORE } from './packages/store.ts'
 import { TOOLS_BUNDLED_FILES } from './packages/tools-bundled-files.ts'
 import { TOOLS_BUNDLED_PROMISES } from './packages/tools-bundled-promises.ts'
 import { TOOLS_BUNDLED } from './packages/tools-bundled.ts'
+import { WORKERS } from './packages/workers.ts'
 
 /** One mutant for each named limit and for each promise of the documentation. */
 export const MUTANTS: readonly Mutant[] = [
   ...MCP_CONNECTING, ...MCP_SERVING, ...OPENAPI, ...BRIDGES, ...BROKER, ...BULKHEAD, ...CONFORMANCE, ...CONTRACT,
   ...HOST, ...KIT, ...LOADER, ...PASSKEYS, ...SANDBOX, ...STORE, ...TOOLS_BUNDLED_FILES,
-  ...TOOLS_BUNDLED_PROMISES, ...TOOLS_BUNDLED,
+  ...TOOLS_BUNDLED_PROMISES, ...TOOLS_BUNDLED, ...WORKERS,
 ]
