@@ -206,9 +206,7 @@ describe('bundled tools', () => {
           expect(chain.at(-1)!.reason).toMatch(refused)
           expect(outcome).toMatchObject({ error: { code: 'RuleDenied' }, error_text: chain.at(-1)!.reason })
         } else
-          expect([decision, asked.length, code], command).toEqual([
-            asked.length === 0 ? 'allow' : 'ask', asked.length, undefined,
-          ])
+          expect([decision, code], command).toEqual([asked.length === 0 ? 'allow' : 'ask', undefined])
       }
       // What a command is known not to use is asked about only if it cannot be hidden.
       const { session } = await open([rule('fs.read', 'many/*', 'ask')], async () => ({ decision: 'reject' }))
@@ -282,9 +280,7 @@ describe('bundled tools', () => {
       if (has('bubblewrap'))
         expect(masks).toMatchObject({
           error: { code: 'RuleDenied' },
-          error_text: expect.stringMatching(
-            /fs\.read \*\*\/\*\.key.*1001 files are too many to hide. Deny their folders/,
-          ) as string,
+          error_text: expect.stringMatching(/fs\.read \*\*\/\*\.key.*1001 files are too many to hide. Deny /) as string,
         })
       else expect(textOf(masks)).toMatchObject({ stdout: 'text of a.txt\n' })
       // Only without bubblewrap, the number of files beside it counts.
