@@ -80,14 +80,18 @@ const headersOf = (session: string, token = TOKEN) => ({
   'Accept': 'application/json, text/event-stream',
 })
 
+async function addToken(name: string): Promise<string> {
+  const added = await inside(['mcp', 'token', 'add', name, '--json', '--home', replicas.home], replicas.folder)
+  return (JSON.parse(added.stdout) as { readonly token: string }).token
+}
+
 it('a session of the older era is found by no other token in any replica, and by no other id', async () => {
   const [a, b] = await replicas.living(2) as [McpReplica, McpReplica]
   const { transport } = await replicas.connect(a.url, 'legacy')
   const id = transport.sessionId!
   expect((await post(b.url, id)).status).toBe(200)
   expect((await post(b.url, id, `${TOKEN}-not`)).status).toBe(401)
-  const added = await inside(['mcp', 'token', 'add', 'other', '--json', '--home', replicas.home], replicas.folder)
-  const { token } = JSON.parse(added.stdout) as { readonly token: string }
+  const token = await addToken('other')
   for (const { url } of [a, b]) expect((await post(url, id, token)).status).toBe(404)
   expect((await post(b.url, crypto.randomUUID())).status).toBe(404)
   await transport.terminateSession()
@@ -147,6 +151,8 @@ describe('after kill -9 of a replica', () => {
   it('a client learns that the replica has ended which ran its call, and the call is not made again', async () => {
     const readAll = async (): Promise<void> => { while (!(await running.read()).done); }
     await expect(readAll()).rejects.toThrow('terminated')
+    // No replica has its session now, and another client cannot take it.
+    expect((await post(b.url, sessions.left, await addToken('later'))).status).toBe(404)
     expect((await post(b.url, sessions.left)).status).toBe(200)
   })
 
