@@ -9,9 +9,7 @@ export { openApprovals } from './policy/approvals/approval-book.ts'
 export {
   openQuestions, type AnswerFate, type AnswerFrom, type QuestionBook, type WaitingQuestion,
 } from './policy/interaction/question-book.ts'
-export {
-  passkeyChallenge, passkeyRequest, type PasskeyRequest, type SignedParts,
-} from './policy/interaction/passkeys.ts'
+export { passkeyRequest, type PasskeyRequest } from './policy/interaction/passkeys.ts'
 export type { CloseReport } from './sessions/closing.ts'
 export type { FoundRoot } from './sessions/roots.ts'
 export type { StandingWalls, WallReport } from './sessions/wall-report.ts'

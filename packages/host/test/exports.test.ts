@@ -5,7 +5,7 @@ import * as host from '../src/index.ts'
 test('the package exports these names', () => {
   expect(Object.keys(host).toSorted()).toEqual([
     'asDelegated', 'configuredRules', 'createHost', 'deniedToServer', 'isReversible', 'lintRules',
-    'loadLateLibraries', 'locatedRules', 'openApprovals', 'openQuestions', 'openRecordings', 'passkeyChallenge',
+    'loadLateLibraries', 'locatedRules', 'openApprovals', 'openQuestions', 'openRecordings',
     'passkeyRequest', 'ruleName', 'stateKey', 'systemClock',
     'undoneChanges',
   ])

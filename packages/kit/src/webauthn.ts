@@ -1,5 +1,5 @@
 import { createPublicKey, hash, verify, type KeyObject } from 'node:crypto'
-import { isJsonObject, parseJson, type JsonObject } from './json.ts'
+import { canonicalJson, isJsonObject, parseJson, type JsonObject } from './json.ts'
 
 /** The public half of a passkey. Texts are base64url without padding. */
 export interface PublicPasskey {
@@ -26,6 +26,18 @@ export interface ExpectedSignature {
   /** Whether the page with this origin, such as `http://localhost:8770`, may ask for it. */
   readonly isOrigin: (origin: string) => boolean
 }
+
+/** What the signature of an answer stands for: digests of the question and of the answer, and the nonce of the question. */
+export interface SignedParts {
+  readonly callId: string
+  readonly question: string
+  readonly answer: string
+  readonly nonce: string
+}
+
+/** What a browser signs for them. Base64url. */
+export const passkeyChallenge = ({ callId, question, answer, nonce }: SignedParts): string =>
+  hash('sha256', canonicalJson(['bulkhead passkey 1', callId, question, answer, nonce]), 'base64url')
 
 /** A counter of 0: the authenticator does not count. */
 export type SignatureCheck = { readonly counter: number } | { readonly fault: string }

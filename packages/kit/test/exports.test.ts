@@ -52,7 +52,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'LEFT_OUT', 'MIN_SECRET_CHARS', 'closeNames', 'decoded', 'givesAdvice', 'headAndTail', 'isSecretName', 'meantNames',
     'visibleJson', 'visibleText', 'writtenForms',
   ],
-  'webauthn': ['checkPasskey', 'checkRegistration', 'mayUsePasskeysOf'],
+  'webauthn': ['checkPasskey', 'checkRegistration', 'mayUsePasskeysOf', 'passkeyChallenge'],
 }
 
 describe('the exports', () => {

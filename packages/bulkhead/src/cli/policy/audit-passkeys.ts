@@ -1,7 +1,6 @@
 import { wholeAssertion, type AuditEntry } from '@bulkhead/contract'
-import { passkeyChallenge } from '@bulkhead/host'
 import { isJsonObject } from '@bulkhead/kit/json'
-import { checkPasskey, mayUsePasskeysOf } from '@bulkhead/kit/webauthn'
+import { checkPasskey, mayUsePasskeysOf, passkeyChallenge, type SignedParts } from '@bulkhead/kit/webauthn'
 import { passkeyFile, readPasskeys, type OwnPasskey } from '../../facade/passkeys/passkey-file.ts'
 
 /** What became of the answers with a passkey. */
@@ -39,7 +38,7 @@ export class AuditPasskeys {
       this.#found.set(position, { reason: 'it is not whole' })
       return
     }
-    const parts = { callId, question, answer, nonce } as Parameters<typeof passkeyChallenge>[0]
+    const parts = { callId, question, answer, nonce } as SignedParts
     const first = this.#nonces.getOrInsert(parts.nonce, position)
     this.#found.set(position, first === position ? this.#check(given, parts, at as string)
       : { reason: `record ${first} has the same signature` })
@@ -54,7 +53,7 @@ export class AuditPasskeys {
   }
 
   #check(
-    given: NonNullable<ReturnType<typeof wholeAssertion>>, parts: Parameters<typeof passkeyChallenge>[0], at: string,
+    given: NonNullable<ReturnType<typeof wholeAssertion>>, parts: SignedParts, at: string,
   ): 'right' | 'unknown' | { readonly reason: string } {
     this.#keys ??= new Map((readPasskeys(passkeyFile(this.#home))?.passkeys ?? []).map((key) => [key.id, key]))
     const key = this.#keys.get(given.credential)

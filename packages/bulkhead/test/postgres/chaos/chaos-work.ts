@@ -3,7 +3,7 @@ import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { IN_THREADS } from '../../extension-folder.ts'
 
 /** How many calls are made, and how many a payer may make. */
-export const CALLS = thoroughly(500, 100_000)
+export const CALLS = thoroughly(2_000, 100_000)
 export const PAYERS = ['p0', 'p1', 'p2', 'p3']
 /** Less than each of them asks for. */
 export const LIMIT = Math.floor(CALLS / PAYERS.length * 0.9)

@@ -4,7 +4,7 @@ import {
   type PasskeyChoice, type PasskeyDemand, type PasskeyProof, type PasskeyRing,
 } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, type Json } from '@bulkhead/kit/json'
-import { checkPasskey, mayUsePasskeysOf } from '@bulkhead/kit/webauthn'
+import { checkPasskey, mayUsePasskeysOf, passkeyChallenge, type SignedParts } from '@bulkhead/kit/webauthn'
 import { questionDigest } from './stored-question.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -51,13 +51,6 @@ const NEEDED = 'A rule demands a passkey for this call, and no other answer allo
 
 /** Why a call under such a rule did not run, for the model. */
 export const WITHOUT_PASSKEY = 'a rule demands a passkey, and the answer had none'
-
-/** What a signature stands for, besides the call of its record. */
-export type SignedParts = Pick<PasskeyProof, 'question' | 'answer' | 'nonce'> & { readonly callId: string }
-
-/** What a browser signs: the call, the question, the answer and the nonce. Base64url. */
-export const passkeyChallenge = ({ callId, question, answer, nonce }: SignedParts): string =>
-  hash('sha256', canonicalJson(['bulkhead passkey 1', callId, question, answer, nonce]), 'base64url')
 
 /** What the answer to a question has to sign. undefined if the question demands no passkey. */
 export function signedParts(request: InteractionRequest, value: Json): SignedParts | undefined {
