@@ -7,7 +7,7 @@ test('exports the documented names', () => {
     'INTEGRITY_FILE', 'IgnoreFiles', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT',
     'SIGNATURE_FILE',
     'TRUST_FILE',
-    'ageInDays', 'canStateProvenance', 'capabilityDiffInWords', 'conformanceStatement', 'createLoader', 'editConfig',
+    'admitPackage', 'ageInDays', 'canStateProvenance', 'capabilityDiffInWords', 'conformanceStatement', 'createLoader', 'editConfig',
     'findKeyFault', 'findOwnershipFault', 'fixturesIn', 'inspectPackage', 'isSourceFolder', 'lastPublished',
     'loadInstalled', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
     'readNpmConfig', 'refreshTrustRoot', 'requireIdentity', 'reviewNpmrc', 'schemaThread', 'settingOrigins', 'sign',
