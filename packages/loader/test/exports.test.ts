@@ -7,9 +7,9 @@ test('exports the documented names', () => {
     'INTEGRITY_FILE', 'IgnoreFiles', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT',
     'SIGNATURE_FILE',
     'TRUST_FILE',
-    'admitPackage', 'ageInDays', 'canStateProvenance', 'capabilityDiffInWords', 'conformanceStatement', 'createLoader', 'editConfig',
-    'findKeyFault', 'findOwnershipFault', 'fixturesIn', 'inspectPackage', 'isSourceFolder', 'lastPublished',
-    'loadInstalled', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
+    'admitPackage', 'ageInDays', 'canStateProvenance', 'capabilityDiffInWords', 'conformanceStatement', 'createLoader',
+    'editConfig', 'findKeyFault', 'findOwnershipFault', 'fixturesIn', 'inspectPackage', 'isSourceFolder', 'lastPublished',
+    'loadInstalled', 'looseningSettings', 'packFiles', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
     'readNpmConfig', 'refreshTrustRoot', 'requireIdentity', 'reviewNpmrc', 'schemaThread', 'settingOrigins', 'sign',
     'signPackage', 'signTarball', 'signerInWords', 'skillFoldersOf', 'userConfig', 'verifyNpmAttestations',
   ])
