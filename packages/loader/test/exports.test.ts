@@ -5,13 +5,12 @@ import * as compare from '../src/lock/version-bump.ts'
 test('exports the documented names', () => {
   expect(Object.keys(loader).toSorted()).toEqual([
     'INTEGRITY_FILE', 'IgnoreFiles', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT',
-    'SIGNATURE_FILE',
-    'TRUST_FILE',
-    'admitPackage', 'ageInDays', 'canStateProvenance', 'capabilityDiffInWords', 'conformanceStatement', 'createLoader',
-    'editConfig', 'findKeyFault', 'findOwnershipFault', 'fixturesIn', 'inspectPackage', 'isSourceFolder', 'lastPublished',
-    'loadInstalled', 'looseningSettings', 'packFiles', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
-    'readNpmConfig', 'refreshTrustRoot', 'requireIdentity', 'reviewNpmrc', 'schemaThread', 'settingOrigins', 'sign',
-    'signPackage', 'signTarball', 'signerInWords', 'skillFoldersOf', 'userConfig', 'verifyNpmAttestations',
+    'SIGNATURE_FILE', 'TRUST_FILE', 'admitPackage', 'ageInDays', 'canStateProvenance', 'capabilityDiffInWords',
+    'conformanceStatement', 'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'fixturesIn',
+    'inspectPackage', 'isSourceFolder', 'lastPublished', 'loadInstalled', 'looseningSettings', 'packFiles',
+    'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage', 'readNpmConfig', 'refreshTrustRoot',
+    'requireIdentity', 'reviewNpmrc', 'schemaThread', 'settingOrigins', 'sign', 'signPackage', 'signTarball',
+    'signerInWords', 'skillFoldersOf', 'userConfig', 'verifyNpmAttestations',
   ])
   expect(Object.keys(compare)).toEqual(['compareVersions'])
 })
