@@ -88,10 +88,13 @@ export class Jobs {
     return this.#taken(await this.#own(taker) as unknown as readonly CallJob[])
   }
 
-  /** The call of the job is over. Nothing waits for its job, so that one statement completes many. */
+  /**
+   * The call of the job is over. Nothing waits for its job, so that one statement completes many. The login of a pool
+   * sees the job only until its caller has forgotten the call.
+   */
   done(job: FetchedJob): void {
     this.#over.push(job)
-    this.#timer ??= setTimeout(() => void this.#completeOver(), COMPLETE_MS).unref()
+    this.#timer ??= setTimeout(() => void this.#completeOver(), this.#database.isPool ? 0 : COMPLETE_MS).unref()
   }
 
   /** A job that stays is completed by a sweep. */

@@ -121,7 +121,7 @@ export async function maintainPostgres(url: string): Promise<void> {
   try {
     const jobs = await Jobs.start(database)
     try {
-      for (const job of await sweep(database)) await jobs.done(job)
+      await jobs.complete(await sweep(database))
       await jobs.maintain()
     } finally {
       await jobs.stop()
