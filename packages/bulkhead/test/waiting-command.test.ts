@@ -95,7 +95,8 @@ it('an answer that the host has not seen when its question ends still counts', a
   const { id } = await question()
   const answering = openQuestions(store).answer(id, { status: 'accepted', value: 'once' }, { by: 'a', way: 'test' })
   const isStored = async () => 'answer' in (await store.read('question', id) as object)
-  while (!await isStored());
+  // Without a turn of the event loop, nothing would store it.
+  while (!await isStored()) await new Promise(setImmediate)
   isAnswered.resolve()
   expect(await outcome).toMatchObject({ type: 'output' })
   expect(await answering).toBe('taken')
