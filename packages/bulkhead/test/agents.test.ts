@@ -23,7 +23,9 @@ describe('the session of an agent', () => {
     expect(await run('todo', { todos: [] })).toMatch(/^CapabilityDenied/)
     expect(await explain('write', WRITE)).toMatchObject({
       decision: 'deny', code: 'CapabilityDenied',
-      remedies: ['Add it to the requires of the agent reviewer, or call a tool that can do less.'],
+      remedies: [
+        expect.stringMatching(/^Add {"fs":{"write":\["[^"]*\/src\/new.ts"\]}} to the requires of the agent revi/),
+      ],
     })
   })
 

@@ -80,8 +80,8 @@ it('says how to answer the questions about a tool of a folder, without a termina
     ['call', './tool', 'count', '--args', '{"path":"a.md"}', '--mode', 'ask', '--no-store'], folder,
   )
   expect([code, stderr]).toEqual([1, expect.stringMatching(joined(
-    /^ApprovalDenied .*\nThere is no terminal to ask for approval\. --mode yolo skips the questions of the mode, /,
-    /and no others\.\n$/,
+    /^ApprovalDenied .*\nTo change this\n(?: {2}- .*\n)+There is no terminal to ask for approval\. /,
+    /--mode yolo skips the questions of the mode, and no others\.\n$/,
   ))])
 })
 

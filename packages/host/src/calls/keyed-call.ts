@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { BulkheadError, type Outcome } from '@bulkhead/contract'
+import { BulkheadError, isRepeatable, type Outcome } from '@bulkhead/contract'
 import type { CallRun } from '../model/call-run.ts'
-import type { DecidedCall, HostContext, StageRecord, ValidatedCall } from '../policy/call.ts'
+import { callOf, type DecidedCall, type HostContext, type ResolvedCall, type StageRecord, type ValidatedCall } from '../policy/call.ts'
 import { KeptSteps } from '../records/kept-steps.ts'
 import type { KeyedCall } from '../records/recorded-outcomes.ts'
 
@@ -57,6 +57,13 @@ export function claimKey(
 const mayGoOn = (outcome: Outcome, isFree: boolean): boolean =>
   outcome.type === 'error' && (isFree || outcome.error.code === 'ClarificationNeeded')
 
+/** Whether the store was away before the last attempt of a call that may run in several: it is no outcome to keep. */
+function isRefusedByStore(outcome: Outcome, run: CallRun<StageRecord>): boolean {
+  const { tool } = callOf(run.reached) as Partial<ResolvedCall>
+  return outcome.type === 'error' && outcome.error.code === 'StoreUnavailable' && tool !== undefined
+    && isRepeatable(tool.definition.effects)
+}
+
 /**
  * Stores the outcome of the call that claimed the key. Resolves with whether the journal may forget the call: if it
  * could not be stored, it stays there until it is. If the host ends before, the next one says that it is unknown. Never
@@ -66,7 +73,7 @@ export async function recordOutcome(
   run: CallRun<StageRecord>, outcome: Outcome, { outcomes, events }: HostContext,
 ): Promise<boolean> {
   const { keyed, attempts: { effects, steps } } = run
-  const hasBegun = effects.hasBegun((step) => steps?.isKept(step) === true)
+  const hasBegun = effects.hasBegun((step) => steps?.isKept(step) === true) && !isRefusedByStore(outcome, run)
   try {
     if (run.claimed && keyed) await outcomes!.end(keyed, outcome, hasBegun)
   } catch (thrown) {

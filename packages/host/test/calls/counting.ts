@@ -8,7 +8,7 @@ export async function counting(sketch: WorldSketch = {}, tool: ToolSketch = {}, 
   let runs = 0
   const world = createWorld({
     extensions: [{ tools: { echo: {
-      ...WRITES, execute: async (args, runtime) => {
+      ...WRITES, ...tool, execute: async (args, runtime) => {
         runs++
         if (acts) await world.compartment().calls.at(-1)!.beginEffect!('writes a.ts')
         return tool.execute ? tool.execute(args, runtime) : { runs }
