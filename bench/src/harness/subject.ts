@@ -26,6 +26,23 @@ export interface Runner {
   stop(): Promise<void>
 }
 
+/** A side whose calls make one call of each of these, in this order, and answer as the second one. */
+export const inTurn = <Name extends string>(name: Name, first: Side, second: Side): Side<Name> => ({
+  name, answer: (i) => second.answer(i),
+  async start() {
+    const [before, after] = [await first.start(), await second.start()]
+    return {
+      async run(i) {
+        await before.run(i)
+        return after.run(i)
+      },
+      async stop() {
+        await Promise.all([before.stop(), after.stop()])
+      },
+    }
+  },
+})
+
 /** latency: sequential calls. throughput: `concurrency` calls in flight. The others are read, not timed. */
 export type Mode =
   | { readonly kind: 'latency' }

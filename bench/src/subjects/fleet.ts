@@ -1,7 +1,7 @@
 import { openPostgresStore } from '@bulkhead/store-postgres'
 import { PgBoss } from 'pg-boss'
 import { newSchema, sharedPostgres } from '../../../scripts/postgres/server.ts'
-import { defineSubject, type Runner, type Side } from '../harness/subject.ts'
+import { defineSubject, inTurn, type Runner, type Side } from '../harness/subject.ts'
 import { payload, PAYLOAD_BYTES } from '../loads/echo.ts'
 import { startWorkers } from '../loads/workers.ts'
 import { guardedCall } from './host-calls.ts'
@@ -52,21 +52,7 @@ async function bareJob(): Promise<Runner> {
 const near = placedCall('local call', 0, 0)
 const far = placedCall('call on a worker', 1, 16)
 const job: Side<'bare job of pg-boss'> = { name: 'bare job of pg-boss', answer: payload, start: bareJob }
-const both: Side<'bare job, and a local call'> = {
-  name: 'bare job, and a local call', answer: payload,
-  start: async () => {
-    const [bare, call] = [await bareJob(), await near.start()]
-    return {
-      async run(i) {
-        await bare.run(i)
-        return call.run(i)
-      },
-      async stop() {
-        await Promise.all([bare.stop(), call.stop()])
-      },
-    }
-  },
-}
+const both = inTurn('bare job, and a local call', job, near)
 
 export const fleet = defineSubject({
   title: `Guarded call of a tool that returns ${PAYLOAD_BYTES} bytes, on a worker`,

@@ -1,7 +1,7 @@
 import { openPostgresStore } from '@bulkhead/store-postgres'
 import pg from 'pg'
 import { newSchema, sharedPostgres } from '../../../scripts/postgres/server.ts'
-import { defineSubject, type Runner, type Side } from '../harness/subject.ts'
+import { defineSubject, inTurn, type Runner, type Side } from '../harness/subject.ts'
 import { payload, PAYLOAD_BYTES } from '../loads/echo.ts'
 import { guardedCall } from './host-calls.ts'
 
@@ -35,21 +35,7 @@ const bare: Side<'bare statement that writes a row'> = {
 }
 
 /** What a call with PostgreSQL is compared with. */
-const both: Side<'guarded call with a file, and the bare statement'> = {
-  name: 'guarded call with a file, and the bare statement', answer: payload,
-  start: async () => {
-    const [call, trip] = [await inFile.start(), await bareRoundTrip()]
-    return {
-      async run(i) {
-        await trip.run(i)
-        return call.run(i)
-      },
-      async stop() {
-        await Promise.all([call.stop(), trip.stop()])
-      },
-    }
-  },
-}
+const both = inTurn('guarded call with a file, and the bare statement', bare, inFile)
 
 export const store = defineSubject({
   title: `Guarded call of a tool that returns ${PAYLOAD_BYTES} bytes, by its store`,
