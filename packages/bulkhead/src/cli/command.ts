@@ -121,6 +121,9 @@ export const EVERY_OPTION = {
   'help': { type: 'boolean', short: 'h', text: 'print this help' },
 } as const satisfies CommandOptions
 
+/** The parts of an option such as `--labels gpu,fast`. */
+export const commaSeparated = (text: string): readonly string[] => text.split(',').map((one) => one.trim()).filter((one) => one !== '')
+
 /** The command line is invalid. Nothing was done. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'

@@ -11,7 +11,7 @@ import { fixturesIn, inspectPackage, type Packed } from '@bulkhead/loader'
 import { homeFolder } from '../../facade/folders.ts'
 import { loaderOptions } from '../../facade/loader-options.ts'
 import { CORE_VERSION } from '../../facade/version.ts'
-import { defineCommand, EVERY_OPTION, UsageError } from '../command.ts'
+import { commaSeparated, defineCommand, EVERY_OPTION, UsageError } from '../command.ts'
 import { CONFIG_OPTION, readConfig } from './config-option.ts'
 import { attest, readSigning } from './conformance-attest.ts'
 import { removeUnused, type FixedExtension } from './conformance-fix.ts'
@@ -101,7 +101,7 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     }
     if (target === undefined || more.length > 0) throw new UsageError('Name one folder, tarball or id.')
     const config = readConfig(values.config)
-    const only = values.only?.split(',').map((id) => id.trim()).filter((id) => id !== '')
+    const only = values.only === undefined ? undefined : commaSeparated(values.only)
     const { seed = 1, budget, live = false, fix = false, attest: attests = false } = values
     if (fix && only) throw new UsageError('--fix needs the whole suite. Leave out --only.')
     if (attests && (only || fix)) throw new UsageError('--attest needs the whole suite. Leave out --only and --fix.')

@@ -7,7 +7,7 @@ import type { SessionOptions } from '@bulkhead/host'
 import type { Host } from '../../facade/create-host.ts'
 import { kitFolder } from '../../facade/folders.ts'
 import { CORE_VERSION } from '../../facade/version.ts'
-import { type Command, defineSubcommand, ENDING_SIGNALS, UsageError } from '../command.ts'
+import { type Command, defineSubcommand, ENDING_SIGNALS, commaSeparated, UsageError } from '../command.ts'
 import { add, ADD_DETAILS, remove } from './mcp-add.ts'
 import { LISTEN_OPTIONS, listenFault, listenOptions, type ListenOptions } from './mcp-listen.ts'
 import { login, LOGIN_DETAILS, logout } from './mcp-login.ts'
@@ -37,7 +37,7 @@ const serve = defineSubcommand({
     const { mode } = values
     const headless = headlessOf(values)
     const listening = await listenOptions(values)
-    const tools = values.tools?.split(',').map((name) => name.trim()).filter((name) => name !== '')
+    const tools = values.tools === undefined ? undefined : commaSeparated(values.tools)
 
     const host = await openHost(values, true, true)
     try {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { styleText } from 'node:util'
 import type { ListedPool } from '@bulkhead/store-postgres'
 import { poolsFolder } from '../../facade/folders.ts'
-import { type CommandOptions, defineSubcommand, UsageError, type ValuesOf } from '../command.ts'
+import { type CommandOptions, defineSubcommand, commaSeparated, UsageError, type ValuesOf } from '../command.ts'
 import { RECORDS_OPTIONS, storeHere } from '../host-options.ts'
 import { hint, printJson, table } from '../output.ts'
 import { loginPlace, savePassword } from './store-login.ts'
@@ -38,7 +38,7 @@ async function add(name: string, values: PoolValues): Promise<number> {
   const { labels, workspaces, maintains = false } = values
   if ((labels === undefined) !== maintains) throw new UsageError('Give a new pool either --labels or --maintains.')
   const { url, postgres, fileOf } = await loginPlace(values, poolsFolder)
-  const which = maintains ? 'maintenance' : { labels: listed(labels), workspaces: listed(workspaces) }
+  const which = maintains ? 'maintenance' : { labels: commaSeparated(labels ?? ''), workspaces: commaSeparated(workspaces ?? '') }
   const { role } = await postgres.addPool(url, name, which, async ({ password }) => savePassword(fileOf(name), password, 'pool'))
   const own = postgres.tenantUrl(url, role, fileOf(name))
   if (values.json) printJson({ name, role, passwordFile: fileOf(name), url: own })
@@ -49,8 +49,6 @@ async function add(name: string, values: PoolValues): Promise<number> {
   }
   return 0
 }
-
-const listed = (text = ''): readonly string[] => text.split(',').map((one) => one.trim()).filter((one) => one !== '')
 
 async function list(values: PoolValues): Promise<number> {
   const { url, postgres } = await loginPlace(values, poolsFolder)

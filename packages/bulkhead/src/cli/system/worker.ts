@@ -5,7 +5,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { parseJson } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { fleetFile, homeFolder, machineKeyFile } from '../../facade/folders.ts'
-import { type Command, defineSubcommand, ENDING_SIGNALS, UsageError } from '../command.ts'
+import { type Command, defineSubcommand, ENDING_SIGNALS, commaSeparated, UsageError } from '../command.ts'
 import { HOME_OPTIONS, RECORDS_OPTIONS } from '../host-options.ts'
 import { printJson, table } from '../output.ts'
 
@@ -35,7 +35,7 @@ const serve = defineSubcommand({
     const { createWorker } = await import('../../facade/create-worker.ts')
     const say = (line: object, text: string) => process.stdout.write(json ? `${JSON.stringify(line)}\n` : `${visibleText(text)}\n`)
     const worker = await createWorker({
-      ceiling: readCeiling(ceiling), labels: listed(labels), workspaces: Object.fromEntries(workspace.map(namedFolder)),
+      ceiling: readCeiling(ceiling), labels: commaSeparated(labels), workspaces: Object.fromEntries(workspace.map(namedFolder)),
       ...(capacity !== undefined && { capacity }), ...(health !== undefined && { health }),
       ...(home !== undefined && { home }), ...(store !== undefined && { store }),
       onCall: ({ tool, call, error, ms }) => say(
@@ -69,8 +69,6 @@ function stopped(): Promise<void> {
     for (const signal of ENDING_SIGNALS) process.on(signal, stop)
   })
 }
-
-const listed = (text: string): readonly string[] => text.split(',').map((one) => one.trim()).filter((one) => one !== '')
 
 function namedFolder(text: string): readonly [name: string, folder: string] {
   const at = text.indexOf('=')
