@@ -181,7 +181,7 @@ async function askForApproval(
   }
 }
 
-/** A rule that demands a passkey counts no other way to allow, whoever took the answer. */
+/** A rule that demands a passkey counts no other way to allow, wherever the answer was given. */
 const lacksPasskey = ({ proof }: PersonAnswer, asks: readonly Verdict[]): boolean => demandsPasskey(asks) && proof === undefined
 
 /** The question was answered while the call was paused, so that no event has told it. */

@@ -5,7 +5,7 @@ import { migratePostgres, openPostgresStore } from '../../src/index.ts'
 import { hostInfo, LISTENER, TenantWorld } from './world.ts'
 
 const DENIED = '42501'
-/** Those with rows that a tenant deletes itself. PostgreSQL gives whoever may delete every lock on a table. */
+/** Those with rows that a tenant deletes itself. PostgreSQL gives a role that may delete every lock on a table. */
 const LOCKABLE = [
   'audit', 'change', 'content', 'entry', 'open_call', 'placed', 'placed_chunk', 'placed_message', 'seat', 'shown',
 ]
