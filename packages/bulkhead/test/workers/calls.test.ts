@@ -73,7 +73,7 @@ describe('a call on a worker', needs('PostgreSQL'), () => {
   })
 
   it('runs there because of a rule, and others run here; explain says where', async () => {
-    mkdirSync(join(fleet.workspace, '.bulkhead'))
+    mkdirSync(join(fleet.workspace, '.bulkhead'), { recursive: true })
     const runsOn = { labels: LABELS }
     const rule = (permission: string) => ({ permission, pattern: '*', action: 'allow', runsOn } as const)
     writeFileSync(join(fleet.workspace, '.bulkhead/config.json'), JSON.stringify({ rules: [rule('large')] }))

@@ -85,10 +85,11 @@ describe('callers and workers', needs('PostgreSQL'), () => {
   })
 
   it('a worker refuses a ticket that was used, is for another call, or was changed', async () => {
+    const before = bank.posts.length
     await call('acts_twice')
-    expect(bank.posts).toHaveLength(2)
-    // The store knows the ids of calls that are over.
-    await expect(answerTo({ id: placed.id })).rejects.toThrow(/duplicate key/)
+    expect(bank.posts).toHaveLength(before + 2)
+    // Until its caller forgets the call, its row is in the way. After that, the store knows the ids of calls that are over.
+    await expect.poll(() => answerTo({ id: placed.id }).catch(String)).toMatch(/duplicate key/)
     const id = crypto.randomUUID()
     const ticket = signed({ id })
     const answers = [
@@ -99,10 +100,12 @@ describe('callers and workers', needs('PostgreSQL'), () => {
       expect.stringContaining('for another call'), expect.stringContaining('arguments are not those'),
       expect.stringContaining('not signed by its caller'),
     ])
-    expect(bank.posts).toHaveLength(2)
+    expect(bank.posts).toHaveLength(before + 2)
   })
 
   it('a worker refuses what its caller may not sign', async () => {
+    await call('acts_twice')
+    const before = bank.posts.length
     const signs = (changes: JsonObject, by = key) => {
       const id = crypto.randomUUID()
       return answerTo({ id, ticket: signed({ id, ...changes }, by) })
@@ -119,7 +122,7 @@ describe('callers and workers', needs('PostgreSQL'), () => {
       'does not trust the key', 'not signed by its caller', 'grants more than "acts_twice" declares', 'has expired',
       'from the future', 'caller has version 2', 'for workers with fast', 'no such tool',
     ].map((why) => expect.stringContaining(why) as string))
-    expect(bank.posts).toHaveLength(2)
+    expect(bank.posts).toHaveLength(before)
   })
 
   it('a call without a ready worker says why each one is not', async () => {
