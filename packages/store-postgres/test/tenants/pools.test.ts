@@ -62,6 +62,29 @@ describe('workers with the login of a pool', needs('PostgreSQL'), () => {
     await served.seat.close()
   })
 
+  it('give a tenant with one call its turn soon, however many another one has placed', async () => {
+    const served = await serve(await fleet.host(500, gpu), { id: 'fair', labels: ['gpu'], capacity: 1 })
+    const [flood, few] = [await fleet.tenant('flood'), await fleet.tenant('few')]
+    const demand = { labels: ['gpu'], major: 1 }
+    const placed = [(await place(flood, { demand })).call]
+    let running = await served.next()
+    placed.push(...(await Promise.all(Array.from({ length: 49 }, () => place(flood, { demand })))).map(({ call }) => call))
+    placed.push((await place(few, { demand })).call)
+    // A worker learns of other tenants with a heartbeat.
+    const beat = () => fleet.query("SELECT lease_until FROM worker WHERE id = 'fair'")
+    const before = await beat()
+    await expect.poll(beat).not.toEqual(before)
+    const order: string[] = []
+    while (order.length < 3) {
+      await running.settle(Buffer.from(''))
+      running = await served.next()
+      order.push(running.tenant)
+    }
+    expect(order).toContain('few')
+    await Promise.all(placed.map((call) => call.forget()))
+    await served.seat.close()
+  })
+
   it('see and change nothing of the calls of another pool', async () => {
     const caller = await fleet.tenant('bob')
     await serve(await fleet.host(500, cpu), { id: 'of-cpu', labels: ['cpu'] })
