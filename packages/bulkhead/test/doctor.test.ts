@@ -47,6 +47,7 @@ it('finds broken files, servers, settings and a project that is not trusted', WA
   writeFileSync(
     join(global(), 'config.json'),
     JSON.stringify({
+      mode: 'learn',
       mcp: {
         gone: { type: 'local', command: ['bulkhead-no-such-program'] },
         here: { type: 'local', command: ['sh', '-c', 'exit'] }, free: { type: 'local', command: ['sh'], jail: false },
@@ -82,6 +83,7 @@ it('finds broken files, servers, settings and a project that is not trusted', WA
       status: 'problem', found: expect.stringContaining('StoreUnavailable'),
       cost: expect.stringContaining('--no-store'),
     },
+    'mode': { status: 'warning', found: `learn, set in ${join(global(), 'config.json')}` },
     'trust root': { status: 'problem', cure: 'bulkhead trust-root --reset' },
     'project': { status: 'warning', cure: 'bulkhead trust' },
     'thread': {

@@ -23,7 +23,8 @@ const widening = z.enum(['refuse', 'major']).optional()
  */
 export const machinePolicySchema = z.strictObject({
   $schema: z.string().optional().describe('The JSON Schema of this file, for editors.'),
-  mode: z.enum(['ask', 'allowlist']).optional().describe('The loosest mode. It replaces a looser one.'),
+  mode: z.enum(['ask', 'allowlist', 'learn']).optional()
+    .describe('The loosest mode. It replaces a looser one: with learn, yolo is learn, under its ceiling.'),
   rules: z.array(onlyAsks(ruleFields.extend({
     action: z.enum(['ask', 'deny']).describe('A deny is final. What asks is asked in every mode.'),
   }))).optional().describe('What no tool may do, or only with the approval of a person.'),

@@ -15,6 +15,18 @@ const SECRET_FORMS = [
   /(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{11,}\.[A-Za-z0-9_-]{8,}\.)[A-Za-z0-9_-]*?\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/,
 ].map(({ source }) => source)
 
+const SECRET_WORD = String.raw`(?i:pass(?:word|wd|phrase)|secret|token|api[-_]?key|private[-_]?key)`
+/**
+ * The value of a name, also inside of a longer text: `password=hunter2`, `"apiKey": "…"`. Without quotes only after `=` and
+ * without a space, and if it is no call: `token: string` and `token=next()` are code. The word comes first, so that each place is
+ * tried once.
+ */
+const NAMED_FORMS = [
+  String.raw`(?<quoted>${SECRET_WORD}\\?["']?[ \t]{0,4}[=:][ \t]{0,4}\\?["'])[^"'\\\n]{6,}`,
+  // The value is matched once and whole: trying shorter ones before a bracket would take quadratic time.
+  String.raw`(?<plain>${SECRET_WORD}=)(?=(?<value>[^\s"'\`,;&|<>(){}[\]$\\]{6,}))\k<value>(?!\()`,
+]
+
 /** Removes secrets from data that will be stored. */
 export interface Redaction {
   text(text: string): string
@@ -34,10 +46,10 @@ const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, 
 export function createRedaction(secretValues: Iterable<string>): Redaction {
   const secretTexts = [...secretValues].filter((value) => value.length >= MIN_SECRET_CHARS).flatMap(writtenForms)
   const values = [...new Set(secretTexts)].toSorted((a, b) => b.length - a.length)
-  const pattern = [...values.map(escaped), ...SECRET_FORMS].join('|')
+  const pattern = [...values.map(escaped), ...SECRET_FORMS, ...NAMED_FORMS].join('|')
   const [secret, secrets] = [new RegExp(pattern), new RegExp(pattern, 'g')]
   // Most strings have no secret, and a test costs half of a replacement.
-  const text = (given: string): string => secret.test(given) ? given.replace(secrets, REDACTED) : given
+  const text = (given: string): string => secret.test(given) ? given.replace(secrets, `$<quoted>$<plain>${REDACTED}`) : given
   const known = new Map<string, string>()
   const repeated = (given: string): string => {
     if (given.length > REMEMBERED_CHARS) return text(given)

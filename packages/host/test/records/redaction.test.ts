@@ -14,6 +14,14 @@ test.each([
   ['a signed token behind a hyphen', 'id-eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2lnbmF0dXJl, x', '[redacted], x'],
   ['no text of three parts', 'packages-and-versions.of-something.else', 'packages-and-versions.of-something.else'],
   ['a private key, also one that was cut', '-----BEGIN RSA PRIVATE KEY-----\nMIIE', '[redacted]'],
+  ['the value of a name in a file', 'user=ann\nDB_PASSWORD=hunter2\n', 'user=ann\nDB_PASSWORD=[redacted]\n'],
+  ['the value of a name in an address', 'https://a/?api_key=abc123&page=2', 'https://a/?api_key=[redacted]&page=2'],
+  ['the value of a name in JSON', '{"accessToken": "abc123", "n": 1}', '{"accessToken": "[redacted]", "n": 1}'],
+  [
+    'the value of a name in JSON inside of JSON', String.raw`"{\"secret\":\"abc123\"}"`,
+    String.raw`"{\"secret\":\"[redacted]\"}"`,
+  ],
+  ['no type and no call', 'let token: string = next; token=next.token()', 'let token: string = next; token=next.token()'],
   ['ordinary text', 'git status --short', 'git status --short'],
 ])('the redacted text is as expected: %s', (_, text, kept) => {
   expect(redaction.text(text)).toBe(kept)

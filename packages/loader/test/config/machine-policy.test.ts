@@ -16,6 +16,8 @@ describe('the stricter value wins', () => {
   test.each<[string, ConfigFile, ConfigFile, ConfigFile]>([
     ['a mode', { mode: 'yolo' }, { mode: 'allowlist' }, { mode: 'allowlist' }],
     ['a stricter mode of the user', { mode: 'ask' }, { mode: 'allowlist' }, { mode: 'ask' }],
+    ['a mode that learns, for one that asks nothing', { mode: 'yolo' }, { mode: 'learn' }, { mode: 'learn' }],
+    ['a mode that asks, where others may learn', { mode: 'ask' }, { mode: 'learn' }, { mode: 'ask' }],
     ['the default mode', {}, { mode: 'allowlist' }, {}],
     [
       'a disabled tool', { tools: { bash: { enabled: true, timeoutMs: 5 } } }, { tools: { bash: { enabled: false } } },

@@ -25,7 +25,7 @@ export async function allChecks(values: HostValues): Promise<readonly Check[]> {
   try {
     return [
       nodeCheck(), ...await wallChecks(found), threadCheck(found), await trustRootCheck(home, found),
-      ...await files(), machineCheck(found), projectCheck(found), ...ignoreChecks(found),
+      ...await files(), machineCheck(found), projectCheck(found), ...modeChecks(found), ...ignoreChecks(found),
       ...await serverChecks(found, home), ...configurationChecks(found), ...answeredChecks(found),
       ...await ruleChecks(found),
     ]
@@ -97,6 +97,17 @@ export function machineCheck({ host, place: { report } }: Pick<Inspection, 'host
     status: 'problem', name, found: `${fault.code}: ${fault.message} (${location})`, cost: 'No tool can be called.',
     cure: 'Ask the administrator of this machine.',
   }
+}
+
+/** The mode in which calls run unasked and are recorded, which is easily left on. */
+function modeChecks({ place: { report: { config: { merged, layers } } } }: Inspection): readonly Check[] {
+  if (merged.mode !== 'learn') return []
+  const where = layers.findLast(({ config }) => config.mode === 'learn')?.location ?? 'the configuration'
+  return [{
+    status: 'warning', name: 'mode', found: `learn, set in ${where}`,
+    cost: 'Calls run without a question, under the ceiling of this mode, and are recorded with their arguments.',
+    cure: 'Run "bulkhead learn" to write what was learned, and remove "mode": "learn".',
+  }]
 }
 
 function projectCheck({ trustStatus: { kind }, place: { workspace } }: Inspection): Check {
