@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
+import { PostgresProxy } from '../../../../scripts/postgres/proxy.ts'
 import type { Host, Outcome } from '../../src/index.ts'
 import { NO_PAUSE } from '../extension-folder.ts'
 import { Bank } from './bank.ts'
@@ -11,9 +12,12 @@ describe('a worker that is lost', needs('PostgreSQL'), () => {
   let host: Host
   let bank: Bank
   let worker: WorkerProcess
+  /** Between workers and the server. */
+  let proxy: PostgresProxy
   beforeAll(async () => {
     bank = await Bank.open()
     fleet = await Fleet.open(SHORT_LEASE_MS)
+    proxy = await PostgresProxy.start(Number(new URL(fleet.url).port))
     writeFar(fleet.home, bank.place)
     host = await fleet.host({ config: { ...NO_PAUSE, extensions: { far: { runsOn: { labels: ['gpu'] } } } } })
     fleet.trustPackages(host)
@@ -26,17 +30,18 @@ describe('a worker that is lost', needs('PostgreSQL'), () => {
   afterAll(async () => {
     bank.close()
     await fleet[Symbol.asyncDispose]()
+    proxy.close()
   })
 
   const next = async () => {
-    const started = fleet.worker({ ceiling: { net: { hosts: [bank.place] } } })
+    const url = fleet.url.replace(/:\d+\//, `:${proxy.port}/`)
+    const started = fleet.worker({ url, ceiling: { net: { hosts: [bank.place] } } })
     await started.until('ready')
     return started
   }
   let calls = 0
-  const call = async (name: string): Promise<Outcome> => {
+  const call = async (name: string, id = `call-${++calls}`): Promise<Outcome> => {
     const session = await host.openSession({ mode: 'yolo' })
-    const id = `call-${++calls}`
     return session.call({ id, name, arguments: { url: bank.url, what: id }, idempotencyKey: `key-${id}` })
   }
 
@@ -50,6 +55,18 @@ describe('a worker that is lost', needs('PostgreSQL'), () => {
     bank.release()
     expect(await outcome).toMatchObject({ type: 'output', data: 200 })
     expect(bank.posts).toEqual([`call-${calls}`])
+  })
+
+  it('before its caller has confirmed its note leaves the key free', async () => {
+    const noted = proxy.cutAnswerTo('placed_begin').then(() => proxy.hold('requests'))
+    const outcome = call('acts_twice')
+    await noted
+    await worker.end()
+    proxy.release()
+    expect(await outcome).toMatchObject({ error: { code: 'CompartmentCrashed' } })
+    expect(bank.posts).toEqual([])
+    worker = await next()
+    expect(await call('acts_twice', `call-${calls}`)).toMatchObject({ type: 'output', data: [200, 200] })
   })
 
   it('after an effect leaves its outcome unknown, and an idempotent call runs again with its key', async () => {

@@ -138,6 +138,27 @@ describe('callers and workers', needs('PostgreSQL'), () => {
     await seat.close()
   })
 
+  it('a call whose workers are lost before it began anything leaves its key free', async () => {
+    const other = await fleet.host({ config: { ...NO_PAUSE, extensions: { far: { runsOn: { labels: ['tpu'] } } } } })
+    const session = await other.openSession({ mode: 'yolo' })
+    const pays = () => session.call({ id: crypto.randomUUID(), name: 'pays', arguments: {}, idempotencyKey: 'tpu' })
+    const losing = async () => {
+      const taken = Promise.withResolvers<void>()
+      const info = { ...worker.info, id: crypto.randomUUID(), labels: ['tpu'] }
+      const seat = await stranger.placements!.serve(info, () => taken.resolve())
+      return { seat, taken: taken.promise }
+    }
+    const workers = [await losing(), await losing(), await losing()]
+    const lost = refusal(pays())
+    for (let left = workers; left.length > 0;) {
+      const taker = await Promise.race(left.map((one) => one.taken.then(() => one)))
+      left = left.filter((one) => one !== taker)
+      await taker.seat.close()
+    }
+    expect(await lost).toEqual(['CompartmentCrashed', expect.stringContaining('3 workers were lost')])
+    expect((await refusal(pays()))[0]).toBe('NoWorkerReady')
+  })
+
   it('a tool that uses the workspace runs where a worker has it under the name that the caller says', async () => {
     const [code, text] = await refusal(call('writes'))
     const cure = expect.stringContaining('Set runsOn.workspace, of extensions.far') as string

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { BulkheadError, isRepeatable, type Outcome } from '@bulkhead/contract'
+import { BulkheadError, isRepeatable, type ErrorCode, type Outcome } from '@bulkhead/contract'
 import type { CallRun } from '../model/call-run.ts'
 import { callOf, type DecidedCall, type HostContext, type ResolvedCall, type StageRecord, type ValidatedCall } from '../policy/call.ts'
 import { KeptSteps } from '../records/kept-steps.ts'
@@ -57,10 +57,13 @@ export function claimKey(
 const mayGoOn = (outcome: Outcome, isFree: boolean): boolean =>
   outcome.type === 'error' && (isFree || outcome.error.code === 'ClarificationNeeded')
 
-/** Whether the store was away before the last attempt of a call that may run in several: it is no outcome to keep. */
-function isRefusedByStore(outcome: Outcome, run: CallRun<StageRecord>): boolean {
+/** How a call ends without an answer of its tool: the store was away, or what ran the tool was lost. */
+const UNANSWERED: ReadonlySet<string> = new Set<ErrorCode>(['StoreUnavailable', 'CompartmentCrashed', 'NoWorkerReady'])
+
+/** Whether it is no outcome to keep, because the call may run again. */
+function isUnanswered(outcome: Outcome, run: CallRun<StageRecord>): boolean {
   const { tool } = callOf(run.reached) as Partial<ResolvedCall>
-  return outcome.type === 'error' && outcome.error.code === 'StoreUnavailable' && tool !== undefined
+  return outcome.type === 'error' && UNANSWERED.has(outcome.error.code) && tool !== undefined
     && isRepeatable(tool.definition.effects)
 }
 
@@ -73,7 +76,7 @@ export async function recordOutcome(
   run: CallRun<StageRecord>, outcome: Outcome, { outcomes, events }: HostContext,
 ): Promise<boolean> {
   const { keyed, attempts: { effects, steps } } = run
-  const hasBegun = effects.hasBegun((step) => steps?.isKept(step) === true) && !isRefusedByStore(outcome, run)
+  const hasBegun = effects.hasBegun((step) => steps?.isKept(step) === true) && !isUnanswered(outcome, run)
   try {
     if (run.claimed && keyed) await outcomes!.end(keyed, outcome, hasBegun)
   } catch (thrown) {

@@ -69,17 +69,18 @@ test('an error is recorded if the call had begun something, and else the call ru
   expect(idle.runs()).toBe(2)
 })
 
-test('a call that may run again does, if the store was away before its last attempt', async () => {
-  const execute = () => { throw new BulkheadError('StoreUnavailable', 'The call was not run.') }
-  const runsOf = async (effects: 'idempotent' | 'once') => {
-    const config = { retries: { attempts: 1 } }
-    const { call, runs } = await counting({ store: new MemoryStore(), config }, { execute, effects })
-    await call('k')
-    await call('k')
-    return runs()
-  }
-  expect([await runsOf('idempotent'), await runsOf('once')]).toEqual([2, 1])
-})
+test.each(['StoreUnavailable', 'CompartmentCrashed', 'NoWorkerReady'] as const)(
+  'a call that may run again does, if its last attempt ended without an answer: %s', async (code) => {
+    const execute = () => { throw new BulkheadError(code, 'Call again.') }
+    const runsOf = async (effects: 'idempotent' | 'once') => {
+      const config = { retries: { attempts: 1 } }
+      const { call, runs } = await counting({ store: new MemoryStore(), config }, { execute, effects })
+      await call('k')
+      await call('k')
+      return runs()
+    }
+    expect([await runsOf('idempotent'), await runsOf('once')]).toEqual([2, 1])
+  })
 
 test('a call that is denied claims no key, and gets no recorded outcome', async () => {
   const { world, call } = await counting({ store: new MemoryStore() })

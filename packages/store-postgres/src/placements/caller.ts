@@ -2,7 +2,8 @@ import {
   WORKER_LIMITS, type BegunEffect, type ListedWorker, type PlacedEnd, type PlacedListener, type PlacedRequest,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import type { Database, Row } from '../connection/database.ts'
+import type { Database, Row, Value } from '../connection/database.ts'
+import { isDuplicate } from '../connection/postgres-error.ts'
 import { Batches } from '../work/batches.ts'
 import { AGAIN, CANCEL, CHUNK, CLOSE, FORGET, PLACE, TELL_WORKER, WATCH } from './caller-statements.ts'
 import { effectIn } from './effects.ts'
@@ -23,6 +24,8 @@ export class Caller implements PlacedCalls {
   readonly #forgets: Batches<string, undefined>
   /** Calls that the store could not forget, or may have although it did not say so. */
   readonly #left = new Set<string>()
+  /** Calls that may have been placed, or may be yet: the server runs late what a connection brought before it was cut. */
+  readonly #unconfirmed = new Map<string, { readonly values: readonly Value[]; readonly until: number }>()
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
   #looksAgain = false
@@ -46,10 +49,14 @@ export class Caller implements PlacedCalls {
     const { id, demand: { labels, workspace = null, major }, sessionId, callId, deadlineMs, ticket, body } = request
     const call = new Placed(id, listener, this)
     const heard = this.#heard
-    const [row] = await this.#database.query(PLACE, [
-      id, queueOf(request.demand), labels, workspace, major, sessionId, callId, this.#channel, deadlineMs, ticket, body,
-    ]).catch((error: unknown) => {
-      this.#forgetLater(id)
+    const values = (ms: number) =>
+      [id, queueOf(request.demand), labels, workspace, major, sessionId, callId, this.#channel, ms, ticket, body]
+    const [row] = await this.#database.query(PLACE, values(deadlineMs)).catch((error: unknown) => {
+      if (!this.#isStopped) {
+        // No worker takes a call whose deadline has passed.
+        this.#unconfirmed.set(id, { values: values(0), until: performance.now() + deadlineMs })
+        this.#watchFromTimeToTime()
+      }
       throw error
     })
     if (row!['placed'] === true) this.#watch(call, heard)
@@ -102,7 +109,7 @@ export class Caller implements PlacedCalls {
   look(judges = false): void {
     this.#heard++
     this.#judges ||= judges
-    if (this.#calls.size + this.#left.size === 0) return
+    if (this.#isIdle) return
     this.#looksAgain = true
     this.#looking ??= this.#lookAll().finally(() => { this.#looking = undefined })
   }
@@ -113,6 +120,7 @@ export class Caller implements PlacedCalls {
     clearInterval(this.#timer)
     this.#calls.clear()
     this.#left.clear()
+    this.#unconfirmed.clear()
     await this.#looking
   }
 
@@ -132,8 +140,12 @@ export class Caller implements PlacedCalls {
     this.#rest()
   }
 
+  get #isIdle(): boolean {
+    return this.#calls.size + this.#left.size + this.#unconfirmed.size === 0
+  }
+
   #rest(): void {
-    if (this.#calls.size + this.#left.size > 0) return
+    if (!this.#isIdle) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
@@ -164,11 +176,27 @@ export class Caller implements PlacedCalls {
   }
 
   async #forgetLeft(): Promise<void> {
+    for (const [id, { values, until }] of [...this.#unconfirmed]) {
+      if (!await this.#isPlaced(values) && performance.now() < until) continue
+      this.#unconfirmed.delete(id)
+      this.#left.add(id)
+    }
     const left = [...this.#left]
     if (left.length === 0) return
     await this.#database.query(FORGET, [left])
     for (const id of left) this.#left.delete(id)
     this.#rest()
+  }
+
+  /** Places it if it is not there, so that its job refuses the statement that comes late. Not without a ready worker. */
+  async #isPlaced(values: readonly Value[]): Promise<boolean> {
+    try {
+      const [row] = await this.#database.query(PLACE, values)
+      return row!['placed'] === true
+    } catch (error) {
+      if (isDuplicate(error)) return true
+      throw error
+    }
   }
 
   async #hear(row: Row): Promise<void> {

@@ -1,11 +1,14 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { BulkheadError, WORKER_LIMITS, type BegunEffect, type LeasedCall } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import type { Database, Value } from '../connection/database.ts'
+import type { Database, Row, Value } from '../connection/database.ts'
 import type { TakenCall } from './jobs.ts'
 import { messageIn, type Outbox } from './outbox.ts'
 import { BEGIN, CHECK, SETTLE, WRITE_CHUNK } from './worker-statements.ts'
 
 const { partBytes: CHUNK_BYTES, resultBytes: RESULT_BYTES } = WORKER_LIMITS
+/** When a store that did not answer is asked again. */
+const AGAIN_MS = 100
 
 export interface Lessee {
   readonly database: Database
@@ -112,10 +115,24 @@ export class Leased implements LeasedCall {
   }
 
   async #hold(statement: typeof BEGIN, ...values: readonly Value[]): Promise<void> {
-    const [row] = await this.#lessee.database.query(statement, [...this.#key(), ...values])
+    const [row] = await this.#answerTo(statement, [...this.#key(), ...values])
     if (row!['held'] !== true) throw leaseLost(this.id, this.#lessee.worker)
     // The answer may have come late.
     this.#mustHold()
+  }
+
+  /** A store that does not answer ends no call: it comes back, or the lease ends. */
+  async #answerTo(statement: typeof BEGIN, values: readonly Value[]): Promise<readonly Row[]> {
+    const { database } = this.#lessee
+    for (;;) {
+      try {
+        return await database.query(statement, values)
+      } catch (error) {
+        if (database.closed) throw error
+        await pause(AGAIN_MS, undefined, { ref: false })
+        this.#mustHold()
+      }
+    }
   }
 
   #mustHold(): void {

@@ -162,7 +162,9 @@ export class PostgresWorkerSeat implements WorkerSeat {
     this.#heldUntil = at + database.times.leaseMs
     this.#hasTenants = Number(row!['tenants']) > 1
     await this.#compare(known, row!)
-    this.#hear(row!)
+    // After a pause the lease may be lost. What the caller allowed before then is not done.
+    if (performance.now() < this.#heldUntil) this.#hear(row!)
+    else this.#beatsAgain = true
     for (const queue of row!['waiting'] as readonly string[]) {
       this.#queues.add(queue)
       void this.#take()

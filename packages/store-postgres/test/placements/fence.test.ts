@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
-import { effect, Fleet, place, serve } from './fleet.ts'
+import { effect, Fleet, LEASE_MS, place, serve } from './fleet.ts'
 
 const LOST = { code: 'LeaseLost' }
 /** No host judges a worker, and no worker renews a lease, before the test is over. */
 const LONG_MS = 60_000
+/** An operation is not tried again. */
+const IMPATIENT_MS = 1
 
 describe('the fence in front of an effect', needs('PostgreSQL'), () => {
   it('asks the clock of the database, whatever the worker believes', async () => {
@@ -97,6 +100,27 @@ describe('a ticket', needs('PostgreSQL'), () => {
     await expect(place(caller, { id: call.id })).rejects.toMatchObject({ code: 'StoreUnavailable' })
     expect(served.calls).toHaveLength(1)
     expect(await fleet.rows('placed')).toEqual([0])
+  })
+
+  it('of a call that could not be placed is not redeemed, by a statement that has run or that arrives late', async () => {
+    await using fleet = await Fleet.open()
+    const { host, proxy } = await fleet.hostBehindProxy(LEASE_MS, IMPATIENT_MS)
+    const other = await fleet.host(LONG_MS)
+    const served = await serve(other)
+    const refused = { code: 'StoreUnavailable' }
+    const lost = proxy.cutAnswerTo('placed_place')
+    await expect(place(host)).rejects.toMatchObject(refused)
+    await lost
+    await expect.poll(() => fleet.rows('placed')).toEqual([0])
+    await expect.poll(() => served.calls.every(({ signal }) => signal.aborted)).toBe(true)
+    const id = randomUUID()
+    proxy.cutNext('requests')
+    await expect(place(host, { id })).rejects.toMatchObject(refused)
+    const jobs = () => fleet.query(`SELECT FROM ${fleet.schema}_jobs.job_common WHERE data->>'id' = '${id}'`)
+    await expect.poll(jobs).toHaveLength(1)
+    await expect.poll(() => fleet.rows('placed')).toEqual([0])
+    await expect(place(other, { id })).rejects.toMatchObject(refused)
+    expect(served.calls.filter((call) => call.id === id)).toEqual([])
   })
 
   it('settles the job that came with it, and not one that was fetched since', async () => {

@@ -28,8 +28,8 @@ export class Fleet {
     return new Fleet((await sharedPostgres()).url(schema), schema)
   }
 
-  async host(leaseMs = LEASE_MS, url = this.url): Promise<Placements> {
-    const store = await openPostgresStore({ url }, { leaseMs, patienceMs: 30_000 })
+  async host(leaseMs = LEASE_MS, url = this.url, patienceMs = 30_000): Promise<Placements> {
+    const store = await openPostgresStore({ url }, { leaseMs, patienceMs })
     this.#stores.push(store)
     return store.placements!
   }
@@ -40,11 +40,13 @@ export class Fleet {
   }
 
   /** One whose connections the test holds back and cuts: it stands still as far as the server can tell. */
-  async hostBehindProxy(leaseMs = LEASE_MS): Promise<{ readonly host: Placements; readonly proxy: PostgresProxy }> {
+  async hostBehindProxy(
+    leaseMs = LEASE_MS, patienceMs?: number,
+  ): Promise<{ readonly host: Placements; readonly proxy: PostgresProxy }> {
     const { port } = await sharedPostgres()
     const proxy = await PostgresProxy.start(port)
     this.#proxies.push(proxy)
-    return { proxy, host: await this.host(leaseMs, this.url.replace(`:${port}/`, `:${proxy.port}/`)) }
+    return { proxy, host: await this.host(leaseMs, this.url.replace(`:${port}/`, `:${proxy.port}/`), patienceMs) }
   }
 
   /** Runs a statement as the owner of everything. */

@@ -69,6 +69,23 @@ describe('the lease of a call', needs('PostgreSQL'), () => {
     await expect.poll(() => first.signal.aborted).toBe(true)
   })
 
+  it('is kept when the store does not answer for a moment, and the effect waits', async () => {
+    await using fleet = await Fleet.open()
+    const caller = await fleet.host()
+    const { proxy, host } = await fleet.hostBehindProxy(60_000, 1)
+    const served = await serve(host)
+    const { heard } = await place(caller)
+    const leased = await served.next()
+    for (const [statement, what] of [['placed_begin', 'one'], ['placed_check', 'two']] as const) {
+      const lost = proxy.cutAnswerTo(statement)
+      await leased.begin(effect(what))
+      await lost
+    }
+    expect(await leased.settle(Buffer.from(''))).toBe(true)
+    expect(await heard.end()).toMatchObject({ is: 'settled' })
+    expect(heard.begun).toEqual([effect('one')])
+  })
+
   it('is kept for as long as the worker answers', async () => {
     await using fleet = await Fleet.open()
     const host = await fleet.host()

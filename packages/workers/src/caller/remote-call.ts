@@ -37,6 +37,8 @@ interface Attempt {
   outbox: Outbox | undefined
   /** Aborted with the attempt, or with the call. */
   readonly over: AbortController
+  /** The worker may begin an effect. */
+  mayAct: boolean
 }
 
 /** One call on a worker. Settles once: by its result, by its cancellation, or by the loss of its worker. */
@@ -127,7 +129,7 @@ export class RemoteCall {
     }, key)
     const inbox = new Inbox({ id: this.#id, epoch, ticket }, 'to caller', (by) => caller.isTrustedWorker(by))
     this.#attempt?.over.abort()
-    this.#attempt = { epoch, ticket, inbox, outbox: undefined, over: new AbortController() }
+    this.#attempt = { epoch, ticket, inbox, outbox: undefined, over: new AbortController(), mayAct: false }
     return this.#attempt
   }
 
@@ -139,6 +141,8 @@ export class RemoteCall {
 
   #take(entry: WorkerEntry, attempt: Attempt): void {
     if (entry.kind === 'note') return this.#services.note(entry.method, entry.args)
+    // Even if it is not answered: the note may be there.
+    if (entry.method === 'begin') attempt.mayAct = true
     this.#services.answer(entry).then(
       (value) => this.#reply(answerEntry(entry.id, value), entry.id, attempt),
       (thrown: unknown) => {
@@ -180,7 +184,9 @@ export class RemoteCall {
 
   async #lost({ worker, begun }: Extract<PlacedEnd, { is: 'lost' }>): Promise<void> {
     const { tool, verify, isRepeatable = false } = this.#invocation
-    if (begun !== undefined && !isRepeatable) throw outcomeUnknown(tool, worker, begun, verify)
+    if (begun !== undefined && !isRepeatable) {
+      throw this.#attempt!.mayAct ? outcomeUnknown(tool, worker, begun, verify) : lostBefore(tool, worker)
+    }
     if (++this.#losses >= MOST_LOSSES) throw lostTooOften(tool, worker)
     if (await this.#placeAgain(isRepeatable) || this.#over.signal.aborted) return
     const message = `The worker ${worker} was lost, and the call of "${tool}" was closed before another one could take it.`
@@ -237,6 +243,11 @@ function outcomeUnknown(tool: string, worker: string, begun: BegunEffect, verify
   const began = [{ what: begun.what, at, attempt: begun.attempt, ...(begun.step !== undefined && { step: begun.step }) }]
   return new BulkheadError('OutcomeUnknown', message, { data: { began, ...(verify !== undefined && { verify }) } })
 }
+
+/** Its worker has noted an effect, and had not yet heard from this caller that it may begin. */
+const lostBefore = (tool: string, worker: string): BulkheadError => new BulkheadError(
+  'CompartmentCrashed', `The worker ${worker} was lost before "${tool}" began anything. Call it again.`,
+)
 
 const lostTooOften = (tool: string, worker: string): BulkheadError => new BulkheadError(
   'CompartmentCrashed', `${MOST_LOSSES} workers were lost while they ran "${tool}", the last one ${worker}.`,

@@ -66,11 +66,17 @@ export class CallerLink {
   }
 
   /**
-   * Before each effect. The caller notes the first one of each step, or says that the call is over; then the store checks
-   * lease and epoch. Rejects if the effect must not begin.
+   * Before each effect. The store checks lease and epoch, and notes the first one. Then the caller notes the first one of
+   * each step, or says that the call is over. It comes last: what it has not noted has not begun. Rejects if the effect
+   * must not begin.
    */
   async begin(what: string): Promise<void> {
     const step = this.#step
+    const effect: BegunEffect = { attempt: this.#leased.epoch, at: Date.now(), what, ...(step !== undefined && { step }) }
+    await this.#leased.begin(effect).catch((thrown: unknown) => {
+      if (BulkheadError.is(thrown) && thrown.code === 'LeaseLost') this.#end(thrown)
+      throw thrown
+    })
     const key = step ?? ''
     let noted = this.#noted.get(key)
     if (noted === undefined) {
@@ -79,11 +85,6 @@ export class CallerLink {
       noted.catch(() => this.#noted.delete(key))
     }
     await noted
-    const effect: BegunEffect = { attempt: this.#leased.epoch, at: Date.now(), what, ...(step !== undefined && { step }) }
-    await this.#leased.begin(effect).catch((thrown: unknown) => {
-      if (BulkheadError.is(thrown) && thrown.code === 'LeaseLost') this.#end(thrown)
-      throw thrown
-    })
   }
 
   async beginStep(name: string): Promise<{ readonly result: Json } | undefined> {

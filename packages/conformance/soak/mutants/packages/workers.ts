@@ -10,8 +10,15 @@ export const WORKERS: readonly Mutant[] = [
   {
     what: 'a call that has begun an effect does not run again on another worker',
     file: 'packages/workers/src/caller/remote-call.ts',
-    from: 'if (begun !== undefined && !isRepeatable) throw',
-    to: 'if (begun !== undefined && isRepeatable) throw',
+    from: 'if (begun !== undefined && !isRepeatable) {',
+    to: 'if (begun !== undefined && isRepeatable) {',
+    test: LOST,
+  },
+  {
+    what: 'a call whose caller has confirmed no note has begun nothing',
+    file: 'packages/workers/src/caller/remote-call.ts',
+    from: 'this.#attempt!.mayAct ?',
+    to: 'true ?',
     test: LOST,
   },
   {

@@ -114,6 +114,13 @@ export const HOST_CALL_PROMISES: readonly Mutant[] = [
     test: 'packages/host/test/calls/idempotency-key.test.ts',
   },
   {
+    what: 'A call that may run again and ended without an answer is not recorded under its key',
+    file: 'packages/host/src/calls/keyed-call.ts',
+    from: '&& !isUnanswered(outcome, run)',
+    to: '',
+    test: 'packages/host/test/calls/idempotency-key.test.ts',
+  },
+  {
     what: 'A step is tried once',
     file: 'packages/host/src/calls/execute.ts',
     from: 'request.isStep ? { ...retries, attempts: 1 } : retries',

@@ -15,6 +15,20 @@ export const STORE_PLACEMENTS: readonly Mutant[] = [
     test: FENCE,
   },
   {
+    what: 'an effect waits for a store that does not answer, as long as the lease is held',
+    file: `${FOLDER}/leased-call.ts`,
+    from: 'if (database.closed) throw error',
+    to: 'throw error',
+    test: `${TESTS}/leases.test.ts`,
+  },
+  {
+    what: 'a call that could not be placed is not taken by a statement that comes late',
+    file: `${FOLDER}/caller.ts`,
+    from: 'if (!await this.#isPlaced(values) && performance.now() < until) continue',
+    to: '',
+    test: FENCE,
+  },
+  {
     what: 'a later effect needs a lease by the clock of the database',
     file: `${FOLDER}/worker-statements.ts`,
     from: 'placed.begun IS NOT NULL AND placed.ended IS NULL AND ${HAS_LEASE}',
