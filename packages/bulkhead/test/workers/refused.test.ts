@@ -88,7 +88,7 @@ describe('callers and workers', needs('PostgreSQL'), () => {
     const before = bank.posts.length
     await call('acts_twice')
     expect(bank.posts).toHaveLength(before + 2)
-    // Until its caller forgets the call, its row is in the way. After that, the store knows the ids of calls that are over.
+    // Until its caller forgets the call, its row is in the way. Then the store knows the ids of calls that are over.
     await expect.poll(() => answerTo({ id: placed.id }).catch(String)).toMatch(/duplicate key/)
     const id = crypto.randomUUID()
     const ticket = signed({ id })

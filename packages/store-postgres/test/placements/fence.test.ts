@@ -102,7 +102,7 @@ describe('a ticket', needs('PostgreSQL'), () => {
     expect(await fleet.rows('placed')).toEqual([0])
   })
 
-  it('of a call that could not be placed is not redeemed, by a statement that has run or that arrives late', async () => {
+  it('of a call that could not be placed is not redeemed by a statement that has run or is late', async () => {
     await using fleet = await Fleet.open()
     const { host, proxy } = await fleet.hostBehindProxy(LEASE_MS, IMPATIENT_MS)
     const other = await fleet.host(LONG_MS)
