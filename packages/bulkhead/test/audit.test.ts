@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { BUNDLED } from './bundled.ts'
 import { inside } from './command-inside.ts'
 
 let folder: string
@@ -56,7 +57,8 @@ it('calls are shown, exported and verified, and tampering is detected in the sto
 
 it('a reader that closes the pipe early is not an error', async () => {
   await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), 'audit', 'export'], {
+  const bin = join(import.meta.dirname, '../src/bin.ts')
+  const child = spawn(process.execPath, [...BUNDLED, bin, 'audit', 'export'], {
     cwd: folder,
     env: { NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
     stdio: ['ignore', 'pipe', 'pipe'],

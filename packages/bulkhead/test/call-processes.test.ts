@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../scripts/machine.ts'
+import { BUNDLED } from './bundled.ts'
 import { CACHE, shareVerified } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -27,7 +28,7 @@ it('bulkhead call starts a process for its tool, and none for a next one', needs
     PATH: process.env['PATH'], HOME: join(folder, 'home'), XDG_CACHE_HOME: CACHE, STARTS: join(folder, 'starts'),
     NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
   }
-  const args = ['--import', NOTING, BIN, 'call', 'rest', '--mode', 'yolo', '--json']
+  const args = [...BUNDLED, '--import', NOTING, BIN, 'call', 'rest', '--mode', 'yolo', '--json']
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder, env })
   expect(JSON.parse(stdout)).toMatchObject({ type: 'output', data: 'rested' })
   const starts = readFileSync(env.STARTS, 'utf8').split('\n').filter((line) => line.includes('--permission'))

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { ONLY_IN_SOAK, thoroughly } from '../../../scripts/thoroughly.ts'
+import { BUNDLED } from './bundled.ts'
 import { CACHE, shareVerified } from './cache.ts'
 
 let folder: string
@@ -30,7 +31,7 @@ async function start() {
   shareVerified(join(folder, 'home/.bulkhead'))
   const mark = `1000.${process.pid}${++marks}`
   const args = ['call', 'bash', '--mode', 'yolo', '--json', '--args', JSON.stringify({ command: commandOf(mark) })]
-  const child = spawn(process.execPath, [BIN, ...args], {
+  const child = spawn(process.execPath, [...BUNDLED, BIN, ...args], {
     cwd: folder, stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       PATH: process.env['PATH'], HOME: join(folder, 'home'), XDG_CACHE_HOME: CACHE,

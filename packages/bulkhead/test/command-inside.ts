@@ -1,7 +1,8 @@
 import { join, resolve } from 'node:path'
 import { main } from '../src/cli/main.ts'
 import { CACHE, shareVerified } from './cache.ts'
-import { NO_NPM, type Ran } from './command.ts'
+import type { Ran } from './command.ts'
+import { NO_NPM } from './no-npm.ts'
 
 /**
  * Runs the command in this process, with its own folder, environment and output. Starting a process takes a second of

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { BUNDLED } from './bundled.ts'
 import { CACHE } from './cache.ts'
+import { NO_NPM } from './no-npm.ts'
 
 export interface Ran {
   readonly code: number | null
@@ -9,12 +11,14 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** Without npm's configuration of this machine. Nothing answers at this registry. */
-export const NO_NPM = { npm_config_registry: 'http://127.0.0.1:9/', npm_config_globalconfig: '/dev/null' } as const
-
-/** Runs the command in a process, without a terminal. Its environment is `more`, and a cache of this test run. */
-export async function bulkhead(args: readonly string[], cwd: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), ...args], {
+/**
+ * Runs the command in a process, without a terminal. Its environment is `more`, and a cache of this test run. `node`:
+ * arguments of Node.
+ */
+export async function bulkhead(
+  args: readonly string[], cwd: string, more: NodeJS.ProcessEnv = {}, node = BUNDLED,
+): Promise<Ran> {
+  const child = spawn(process.execPath, [...node, join(import.meta.dirname, '../src/bin.ts'), ...args], {
     cwd,
     env: {
       NO_COLOR: '1', HOME: join(cwd, 'home'), XDG_CACHE_HOME: CACHE,

@@ -9,10 +9,11 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-compiled-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
+const FROM_SOURCES: readonly string[] = []
 const cache = () => join(folder, 'cache')
 const own = () => join(cache(), 'bulkhead')
 const run = (...args: readonly string[]) =>
-  bulkhead(args, folder, { XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: undefined })
+  bulkhead(args, folder, { XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: undefined }, FROM_SOURCES)
 /** Loads the least of all commands. */
 const LIGHT = ['completion', '--help']
 const kept = () => readdirSync(join(own(), 'code'), { recursive: true })
@@ -27,7 +28,7 @@ it('compiled code is cached for the next command in a private folder of the user
 
 it('compiled code is left to Node if its environment variables are set', async () => {
   const dir = join(folder, 'elsewhere')
-  await bulkhead(LIGHT, folder, { XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: dir })
+  await bulkhead(LIGHT, folder, { XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: dir }, FROM_SOURCES)
   await bulkhead(LIGHT, folder, {
     XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: undefined, NODE_DISABLE_COMPILE_CACHE: '1',
   })

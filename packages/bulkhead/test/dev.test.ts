@@ -9,8 +9,9 @@ import type { ToolManifest } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { complete } from '../src/cli/calls/dev-completion.ts'
+import { BUNDLED } from './bundled.ts'
 import { inside } from './command-inside.ts'
-import { NO_NPM } from './command.ts'
+import { NO_NPM } from './no-npm.ts'
 import { writeExtension } from './extension-folder.ts'
 import { KEYS, PseudoTerminal } from './terminal/pseudo-terminal.ts'
 
@@ -55,7 +56,8 @@ class Session {
   #text = ''
 
   constructor(...args: readonly string[]) {
-    this.child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), 'dev', ...args], {
+    const bin = join(import.meta.dirname, '../src/bin.ts')
+    this.child = spawn(process.execPath, [...BUNDLED, bin, 'dev', ...args], {
       cwd: folder,
       env: {
         NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...NO_NPM,

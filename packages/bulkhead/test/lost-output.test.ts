@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { BUNDLED } from './bundled.ts'
 
 let folder: string
 /** Writing to it fails, as on a full disk. */
@@ -21,7 +22,7 @@ afterEach(() => {
 })
 
 const start = (args: readonly string[], stdout: number | 'pipe', stderr: number | 'pipe') =>
-  spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), ...args], {
+  spawn(process.execPath, [...BUNDLED, join(import.meta.dirname, '../src/bin.ts'), ...args], {
     cwd: folder, env: { HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
     stdio: ['ignore', stdout, stderr],
   })

@@ -10,8 +10,10 @@ import { needs, withoutBubblewrap } from '../../../scripts/machine.ts'
 import { runsIf } from '../../../scripts/skips.ts'
 import { ONLY_IN_SOAK, thoroughly } from '../../../scripts/thoroughly.ts'
 import type { Check } from '../src/cli/system/doctor-check.ts'
+import { BUNDLED } from './bundled.ts'
 import { shareVerified } from './cache.ts'
-import { NO_NPM, type Ran } from './command.ts'
+import type { Ran } from './command.ts'
+import { NO_NPM } from './no-npm.ts'
 import { writeExtension } from './extension-folder.ts'
 
 /** Undefined where this user may not hide bubblewrap. */
@@ -67,7 +69,7 @@ describe(
         ),
       }
       const script = join(import.meta.dirname, 'fixtures/commands.ts')
-      const [program = '', ...argv] = [...HIDDEN!, process.execPath, script, JSON.stringify(commands)]
+      const [program = '', ...argv] = [...HIDDEN!, process.execPath, ...BUNDLED, script, JSON.stringify(commands)]
       const { PATH, NODE_COMPILE_CACHE } = process.env
       const env = { NO_COLOR: '1', HOME: join(folder, 'home'), PATH, NODE_COMPILE_CACHE }
       const { stdout, stderr } = spawnSync(program, argv, { cwd: folder, encoding: 'utf8', env })
@@ -159,7 +161,8 @@ describe.each([
     writeExtension(
       cwd, { id: 'hello', tools: [{ name: 'hello' }] }, 'export default { tools: { hello: { execute: () => "hi" } } }',
     )
-    const [program = '', ...argv] = [...prefix, process.execPath, join(import.meta.dirname, '../src/bin.ts'), ...args]
+    const bin = join(import.meta.dirname, '../src/bin.ts')
+    const [program = '', ...argv] = [...prefix, process.execPath, ...BUNDLED, bin, ...args]
     const { PATH, NODE_COMPILE_CACHE } = process.env
     const child = spawn(program, argv, {
       cwd, env: { NO_COLOR: '1', HOME: join(cwd, 'home'), PATH, NODE_COMPILE_CACHE, ...NO_NPM },

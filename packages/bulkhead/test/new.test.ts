@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { TEMPLATES } from '../src/cli/publish/templates.ts'
+import { BUNDLED } from './bundled.ts'
 import { inside } from './command-inside.ts'
 import { useThreads } from './extension-folder.ts'
 import { startPublishedPackages } from './pages/published-packages.ts'
@@ -67,7 +68,7 @@ it('writes TypeScript by default, and rejects contradictions', async () => {
 
 it('`npm create bulkhead` is the same command', () => {
   const bin = join(ROOT, 'packages/create-bulkhead/src/bin.ts')
-  const { status, stdout } = spawnSync(process.execPath, [bin, 'created', '--template', 'tool', '--json'], {
+  const { status, stdout } = spawnSync(process.execPath, [...BUNDLED, bin, 'created', '--template', 'tool', '--json'], {
     cwd: folder, encoding: 'utf8',
   })
   expect({ status, ...JSON.parse(stdout) as object }).toMatchObject({ status: 0, id: 'created' })

@@ -7,7 +7,8 @@ import { createLoader } from '@bulkhead/loader'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loaderOptions } from '../src/facade/loader-options.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { NO_NPM } from './command.ts'
+import { BUNDLED } from './bundled.ts'
+import { NO_NPM } from './no-npm.ts'
 import { writeExtension } from './extension-folder.ts'
 import type { TracedRequest } from './fixtures/traced-host.ts'
 
@@ -72,7 +73,7 @@ const tracing = [['-f', '--seccomp-bpf'], ['-f']].find(
 function readBy(request: Partial<TracedRequest>): readonly string[] {
   const trace = join(folder, 'trace')
   const node = [
-    process.execPath, CHILD,
+    process.execPath, ...BUNDLED, CHILD,
     JSON.stringify({ workspace: workspace(), home: home(), trusts: [null], commands: [], ...request }),
   ]
   const [command, ...args] = tracing

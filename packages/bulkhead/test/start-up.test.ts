@@ -20,9 +20,7 @@ const noting = new URL('./noting-loads.ts', import.meta.url).href
 async function loadsOf(args: readonly string[], code = 0, more: NodeJS.ProcessEnv = {}): Promise<readonly string[]> {
   const file = join(folder, 'loads')
   rmSync(file, { force: true })
-  expect(await bulkhead(args, folder, { NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file, ...more })).toMatchObject(
-    { code },
-  )
+  expect(await bulkhead(args, folder, { LOADS_FILE: file, ...more }, ['--import', noting])).toMatchObject({ code })
   return namesOf(readFileSync(file, 'utf8').split('\n'))
 }
 

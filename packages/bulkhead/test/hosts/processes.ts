@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
 
 const HOST = fileURLToPath(new URL('./joined-host.ts', import.meta.url))
@@ -25,7 +26,7 @@ export class HostProcess {
   #heard = Promise.withResolvers<void>()
 
   private constructor(folder: string) {
-    this.child = spawn(process.execPath, [HOST, folder, CACHE], { stdio: ['pipe', 'pipe', 'inherit'] })
+    this.child = spawn(process.execPath, [...BUNDLED, HOST, folder, CACHE], { stdio: ['pipe', 'pipe', 'inherit'] })
     createInterface({ input: this.child.stdout! }).on('line', (line) => {
       this.lines.push(JSON.parse(line) as Line)
       this.#tell()

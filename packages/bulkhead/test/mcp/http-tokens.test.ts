@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { TokenClient } from '@bulkhead/bridges/mcp'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { BUNDLED } from '../bundled.ts'
 import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
 import { HttpWorld, inSession, PLAIN, send, sessionOf } from './http-world.ts'
@@ -160,7 +161,7 @@ describe('mcp token', () => {
     (JSON.parse((await token('add', ...words, '--json')).stdout) as { readonly token: string }).token
 
   async function start(more: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
-    const child = spawn(process.execPath, [BIN, 'mcp', '--http', '--port', '0', ...places(), ...more], {
+    const child = spawn(process.execPath, [...BUNDLED, BIN, 'mcp', '--http', '--port', '0', ...places(), ...more], {
       env: { NO_COLOR: '1', HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '', ...env },
       stdio: ['ignore', 'ignore', 'pipe'],
     })

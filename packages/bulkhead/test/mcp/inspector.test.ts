@@ -8,6 +8,7 @@ import { serveToolsOverHttp, type HttpServing } from '@bulkhead/bridges/mcp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { createHost, type Host } from '../../src/index.ts'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
 import { ERAS } from './served-world.ts'
 
@@ -54,7 +55,9 @@ async function inspect(target: readonly string[], options: readonly string[]) {
 const TARGETS: readonly (readonly [string, () => readonly string[]])[] = [
   [
     'standard input and output',
-    () => [process.execPath, BIN, 'mcp', '--workspace', join(folder, 'work'), '--home', join(folder, 'home')],
+    () => [
+      process.execPath, ...BUNDLED, BIN, 'mcp', '--workspace', join(folder, 'work'), '--home', join(folder, 'home'),
+    ],
   ],
   ['HTTP', () => [serving.url, '--transport', 'http', '--header', `Authorization: Bearer ${serving.tokens[0]}`]],
 ]

@@ -8,6 +8,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { StreamableHTTPClientTransport, type Client, type ClientOptions } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
+import { BUNDLED } from '../bundled.ts'
 import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
 import { useThreads, writeExtension } from '../extension-folder.ts'
@@ -33,7 +34,7 @@ afterEach(async () => {
 
 const environment = () => ({ NO_COLOR: '1', HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' })
 const argumentsOf = (more: readonly string[]) => [
-  BIN, 'mcp', '--workspace', join(folder, 'work'), '--home', join(folder, 'home'), ...more,
+  ...BUNDLED, BIN, 'mcp', '--workspace', join(folder, 'work'), '--home', join(folder, 'home'), ...more,
 ]
 
 async function connect(era: Era, person?: Person, more: readonly string[] = [], options = {}): Promise<Client> {

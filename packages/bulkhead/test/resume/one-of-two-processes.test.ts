@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { BulkheadError, createHost, openSqliteStore, type SessionOptions } from '../../src/index.ts'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
 
 const HOST = fileURLToPath(new URL('./fixtures/resuming-host.ts', import.meta.url))
@@ -48,7 +49,7 @@ class OtherHost {
   readonly #closed = Promise.withResolvers<void>()
 
   constructor() {
-    this.#child = spawn(process.execPath, [HOST, folder, CACHE], { stdio: ['pipe', 'pipe', 'inherit'] })
+    this.#child = spawn(process.execPath, [...BUNDLED, HOST, folder, CACHE], { stdio: ['pipe', 'pipe', 'inherit'] })
     this.#child.once('close', () => this.#closed.resolve())
     const lines = createInterface({ input: this.#child.stdout })
     this.#words = on(lines, 'line', { close: ['close'] }) as AsyncIterator<[string]>

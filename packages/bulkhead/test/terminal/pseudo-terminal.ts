@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import xterm from '@xterm/headless'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
 
 export const KEYS = { enter: '\r', up: '\u001b[A', down: '\u001b[B' } as const
@@ -24,10 +25,10 @@ export class PseudoTerminal {
     const env = {
       NO_COLOR: '1', TERM: 'xterm-256color', SHELL: '/bin/sh', PATH: '/usr/bin:/bin', HOME: join(cwd, 'home'),
       XDG_CACHE_HOME: CACHE, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], NODE: process.execPath,
-      BIN: program,
+      BIN: program, BUNDLED: BUNDLED.join('='),
       ...Object.fromEntries(args.map((arg, index) => [`ARG${index}`, arg])),
     }
-    const command = `stty rows ${SIZE.rows} cols ${SIZE.cols}; exec "$NODE" "$BIN" ${words}`
+    const command = `stty rows ${SIZE.rows} cols ${SIZE.cols}; exec "$NODE" $BUNDLED "$BIN" ${words}`
     this.#child = spawn('script', ['-q', '-e', '-f', '-c', command, '/dev/null'], {
       cwd, env, stdio: ['pipe', 'pipe', 'inherit'],
     })

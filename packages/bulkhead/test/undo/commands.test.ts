@@ -7,6 +7,7 @@ import type { ApprovalRequest, UndoReport } from '@bulkhead/contract'
 import { createMemoryStore } from '@bulkhead/store'
 import { approvalText } from '../../src/facade/terminal/prompt-text.ts'
 import { defineTool, openSqliteStore, type Host, type Session } from '../../src/index.ts'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
 import { inside } from '../command-inside.ts'
 import { UndoWorld } from './undo-world.ts'
@@ -179,7 +180,8 @@ it('leaves no copies and says that it cannot be undone if the host is killed mea
   await host.close()
   world.write('a.txt', 'one\n')
   const killed = spawn(process.execPath, [
-    '--no-warnings', join(import.meta.dirname, 'fixtures/running-host.ts'), world.workspace, world.home, CACHE,
+    ...BUNDLED, '--no-warnings', join(import.meta.dirname, 'fixtures/running-host.ts'),
+    world.workspace, world.home, CACHE,
     'sh -c "echo 1 > a.txt; touch began; sleep 60"',
   ], { stdio: 'inherit' })
   await vi.waitFor(() => expect(existsSync(join(world.workspace, 'began'))).toBe(true), 20_000)

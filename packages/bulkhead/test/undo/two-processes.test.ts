@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { afterEach, expect, it } from 'vitest'
 import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { openSqliteStore } from '../../src/index.ts'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
 import { writeExtension } from '../extension-folder.ts'
 import { UndoWorld } from './undo-world.ts'
@@ -36,7 +37,7 @@ async function startService(released: Promise<unknown>) {
 }
 
 async function start(world: UndoWorld, session: string) {
-  const args = ['--no-warnings', PROCESS, world.workspace, world.home, CACHE, session]
+  const args = [...BUNDLED, '--no-warnings', PROCESS, world.workspace, world.home, CACHE, session]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   ending.push(() => child.kill('SIGKILL'))
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()

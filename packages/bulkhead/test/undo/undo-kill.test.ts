@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { openSqliteStore } from '../../src/index.ts'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
 import { UndoWorld } from './undo-world.ts'
 
@@ -28,7 +29,7 @@ it.each(POINTS)(
     await world.call(session, 'write', { path: 'new/deep/c', content: 'new' })
     await host.close()
     const after = world.tree()
-    const args = ['--no-warnings', PROCESS, world.workspace, world.home, CACHE, session.id, String(point)]
+    const args = [...BUNDLED, '--no-warnings', PROCESS, world.workspace, world.home, CACHE, session.id, String(point)]
     const { stdout, signal } = spawnSync(process.execPath, args, { encoding: 'utf8' })
     expect(signal ?? stdout).toMatch(/^(SIGKILL|\d+)$/)
     const next = await open()
