@@ -3,7 +3,6 @@ import { basename } from 'node:path'
 import {
   BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CompartmentLimits,
   type CompartmentRequest, type CompartmentServices, type DryRun, type RuntimePart,
-  type UseTap,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { HostFolders } from './fs/file-scope.ts'
@@ -47,8 +46,6 @@ export interface BrokerOptions {
   readonly dryRun?: DryRun | undefined
   /** Called after each use of a power, unless there is a dry run, which records them. */
   readonly onUse?: UseListener | undefined
-  /** Measures each use of a power while someone listens. */
-  readonly uses?: UseTap | undefined
 }
 
 export type BrokerRequest =
@@ -85,7 +82,6 @@ export class Broker {
   /** A list, because it is short. A map would cost every call, and few calls use a capability. */
   readonly #calls: OpenCall[] = []
   readonly #onUse: UseListener | undefined
-  readonly #uses: UseTap | undefined
   readonly #askInInit: (phase: OpenInit, args: readonly Json[]) => Promise<Json>
   /** Set while `init` runs. */
   #init: OpenInit | undefined
@@ -101,7 +97,6 @@ export class Broker {
     this.#isBundled = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#limits = limits
     this.#services = services
-    this.#uses = options.uses
     this.#onUse = dryRun === undefined ? onUse : (use) => dryRun.used(use)
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: RuntimePart) => this.#powers.values().some((powers) => powers.has(power))
@@ -217,7 +212,7 @@ export class Broker {
         )
       }
       call.effects ??= new EffectCounter(this.#limits, call)
-      const listener = this.#uses?.listener
+      const listener = call.onUse
       if (power === null || (this.#onUse === undefined && listener === undefined)) return await capability(call, args)
       const uses = usesOf(call.tool.name, method, power, args)
       const run = listener === undefined ? () => capability(call, args)

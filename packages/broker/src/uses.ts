@@ -1,4 +1,4 @@
-import { BulkheadError, type BrokerMethod, type CapabilityUse, type RuntimePart, type UseTap } from '@bulkhead/contract'
+import { BulkheadError, type BrokerMethod, type CapabilityUse, type MeasuredUse, type RuntimePart } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { CallEffect, OpenCall } from './model/capability.ts'
 
@@ -21,15 +21,15 @@ export async function reported<Answer>(
 
 /** Reports what a use took. What other uses of the call read and write at the same time is counted with it. */
 export async function measured<Answer>(
-  listener: NonNullable<UseTap['listener']>, uses: readonly CapabilityUse[], call: OpenCall, work: () => Promise<Answer> | Answer,
+  listener: (use: MeasuredUse) => void, uses: readonly CapabilityUse[], call: OpenCall, work: () => Promise<Answer> | Answer,
 ): Promise<Answer> {
-  const { callId, hostCallId = callId, sessionId, effects } = call
+  const { effects } = call
   const count = (...kinds: readonly CallEffect[]): number => kinds.reduce((sum, kind) => sum + (effects?.of(kind) ?? 0), 0)
   const [begun, read, written] = [performance.now(), count('readBytes'), count('writtenBytes', 'sentBytes')]
   const report = (failed: boolean): void => {
     for (const use of uses) {
       listener({
-        ...use, sessionId, callId: hostCallId, failed, ms: performance.now() - begun,
+        ...use, failed, ms: performance.now() - begun,
         readBytes: count('readBytes') - read, writtenBytes: count('writtenBytes', 'sentBytes') - written,
       })
     }

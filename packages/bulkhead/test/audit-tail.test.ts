@@ -43,6 +43,7 @@ describe('the calls of the audit', () => {
     expect(story).toMatch(/^arguments +SHA-256 [0-9a-f]{64}/m)
     expect(story).toMatch(/^decided +allowed by mode yolo: /m)
     expect(story).toMatch(/^began +writes b\.txt$/m)
+    expect(story).toMatch(/^touched +fs\.write b\.txt \(wrote 3 B\)/m)
     expect(story).toMatch(/^result +succeeded, about \d+ characters$/m)
     expect(story).toMatch(/^chain +records \d+, \d+, link [0-9a-f]{64}$/m)
     expect(story.split('\n').length).toBeLessThan(16)

@@ -56,6 +56,7 @@ const CALL: Readonly<Record<Exclude<keyof typeof CALL_LIMITS, 'judgeMs'>, Row>> 
     'TooManyCalls',
   ],
   approvalKeyBytes: [CALL_LIMITS.approvalKeyBytes, 'Length of an approval key, in bytes.', 'ApprovalKeyInvalid'],
+  listedUses: [CALL_LIMITS.listedUses, 'Uses of capabilities that the event of the end of a call lists. Further ones are counted.'],
   argumentChanges: [CALL_LIMITS.argumentChanges, 'How often watchdogs and guards may change the arguments.', 'ArgumentsUnsettled'],
   policyMs: [CALL_LIMITS.policyMs, 'Time for a watchdog, a guard or a before-hook to answer, in milliseconds.', 'WatchdogDenied'],
   subagentDepth: [CALL_LIMITS.subagentDepth, 'Nesting depth of sub-agents.', 'SubagentDepthExceeded'],

@@ -9,7 +9,7 @@ export { isCertificateVariable, isProxyVariable, isUsualVariable, namedTwice, ty
 export { BulkheadError, ERRORS, isErrorCode, requireOptions, RETRIED_CLASSES, VALIDATION_STAGES } from './model/errors.ts'
 export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } from './model/errors.ts'
 export { EVENT_TYPES } from './model/events.ts'
-export type { BulkheadEvent, CallLog, CallProgress, EventBody, EventListener, EventOf, EventType } from './model/events.ts'
+export type { BulkheadEvent, CallLog, CallPhase, CallProgress, EndedUse, EventBody, EventListener, EventOf, EventType } from './model/events.ts'
 export { LIMIT_EXAMPLES, limitWords, readAnswerLimit, untilWords, type AnswerLimit } from './model/answer-limit.ts'
 export {
   APPROVAL_ANSWERS, APPROVAL_COVERS, TOOL_INTERACTION_KINDS, type ApprovalAnswer, type ApprovalRequest,
@@ -71,7 +71,7 @@ export type {
 } from './ports/loader.ts'
 export { mayReach, NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
 export { BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CommandAnswer } from './ports/runtime-parts.ts'
-export type { DryRun, MeasuredUse, RuntimePart, UseTap } from './ports/runtime-parts.ts'
+export type { DryRun, MeasuredUse, RuntimePart } from './ports/runtime-parts.ts'
 export type { RemoteCode, RunsOn, WorkersFor } from './ports/remote-code.ts'
 export { mayChangeDisk, type CodeOrigins, type CompartmentCode, type CompartmentEnd } from './ports/sandbox.ts'
 export type { CompartmentRequest, CompartmentSession, CompartmentTool, CompartmentUse, Sandbox } from './ports/sandbox.ts'

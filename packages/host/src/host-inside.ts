@@ -4,6 +4,7 @@ import type { Hooks } from './model/hooks.ts'
 import type { ReplayedCalls } from './policy/stub.ts'
 import type { QuestionDesk } from './policy/interaction/question-desk.ts'
 import type { Redaction } from './records/redaction.ts'
+import type { HeardUse, UseListeners } from './records/use-listeners.ts'
 import type { Session } from './sessions/session.ts'
 import type { ToolSwitches } from './sessions/tool-switches.ts'
 import type { Workspace } from './sessions/workspace.ts'
@@ -15,6 +16,8 @@ export interface HostInside {
   readonly desk: QuestionDesk
   /** What the compartments of extensions use now, without those that have none. Never rejects. */
   uses(): Promise<readonly ExtensionUse[]>
+  /** Each use of a capability, after it ended, until the function that it returns is called. `listener` must not throw. */
+  onUse(listener: (use: HeardUse) => void): () => void
   /** Open sessions, sub-agents included. */
   sessions(): readonly InspectedSession[]
   /** Hooks of every session, those that are open included. */
@@ -45,7 +48,7 @@ export interface InspectedSession extends Session {
 
 /** `redaction`: as the audit has it. */
 export const insideOf = (
-  desk: QuestionDesk, workspaces: () => readonly Workspace[], hooks: HookChain, redaction: () => Redaction,
+  desk: QuestionDesk, listeners: UseListeners, workspaces: () => readonly Workspace[], hooks: HookChain, redaction: () => Redaction,
 ): HostInside => ({
   desk,
   uses: async () => {
@@ -56,6 +59,7 @@ export const insideOf = (
     }))
     return found.filter(({ uses }) => uses.length > 0)
   },
+  onUse: (listener) => listeners.on(listener),
   sessions: () => workspaces().flatMap((workspace) => [...workspace.sessions]).flatMap(({ family }) => family),
   addHooks: (added) => hooks.add(added),
   recorded: async () => {

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
-  BulkheadError, requireOptions, type AgentDescriptor, type AgentManifest, type ArgumentsReader, type Diagnostic,
-  type EventListener, type EventType, type ExtensionDescriptor, type Freeze, type FreezeReport, type JoinedHost,
-  type Layer, type ToolDefinition, type ToolListing,
+  BulkheadError, requireOptions, type AgentDescriptor, type AgentManifest, type ArgumentsReader, type Diagnostic, type EventListener, type
+  EventType, type ExtensionDescriptor, type Freeze, type FreezeReport, type JoinedHost, type Layer, type ToolDefinition, type ToolListing,
 } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
@@ -30,6 +29,7 @@ import { CallJournal } from './records/call-journal.ts'
 import { QuestionDesk } from './policy/interaction/question-desk.ts'
 import type { PausedCall } from './policy/interaction/paused-record.ts'
 import { sidecarWithTimeout, StoreWithTimeout } from './records/timeouts.ts'
+import { UseListeners } from './records/use-listeners.ts'
 import type { WallReport } from './sessions/wall-report.ts'
 import type { Place } from './sessions/place.ts'
 import { freezeHosts, takeSeat } from './shared-store.ts'
@@ -62,7 +62,6 @@ class ToolHost implements Host {
     const { drainMs = DRAIN_MS, startsEager = true, agents = [], roles = () => [], agentsRequire = 'narrows' } = options
     const { argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true } } = options
     const store = new StoreWithTimeout(options.store, clock)
-    const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
     const events = new EventBus(clock)
     const desk = new QuestionDesk(() => ({ ring: passkeys, now: clock.now() }))
     const seat = takeSeat({
@@ -71,16 +70,17 @@ class ToolHost implements Host {
     })
     const journal: CallJournal = new CallJournal({ store, seat, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
-      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat, desk, passkeys,
-      startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
-      agents: readAgents(agents), roles, agentsRequire, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
+      store, userData, env, events, clock, smokeCheck, interactor, argumentsReaders, drainMs, journal, seat, desk, passkeys,
+      sidecar: options.sidecar && sidecarWithTimeout(options.sidecar, clock), startsEager, workflows: new Workflows(),
+      metrics: this.#metrics, uses: new UseListeners(), audit: () => this.#audit, agents: readAgents(agents), roles, agentsRequire,
+      hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
     }
     this.#workspace = new Workspace(options, this.#sources)
     const registered = () => this.#registry.candidates
     this.#audit = openAudit({ config: options.report.config.merged.audit, store, events, env, registered })
     const { ledger } = this.#workspace.projectApprovals
     this.approvals = createApprovalBook({ ledger, now: () => clock.now(), open: () => this.#openApprovals() })
-    this.inside = insideOf(desk, () => this.#workspaces, this.#sources.hooks, secretsOf(registered, env))
+    this.inside = insideOf(desk, this.#sources.uses, () => this.#workspaces, this.#sources.hooks, secretsOf(registered, env))
     // Later, so that a listener that subscribes at once receives it.
     queueMicrotask(() => journal.recover())
   }

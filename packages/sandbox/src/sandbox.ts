@@ -1,6 +1,6 @@
 import {
   BulkheadError, DEFAULT_LIMITS, mayChangeDisk, NO_COMMAND_WALLS, POOL_LIMITS, requireOptions, type CompartmentLimits, type CompartmentRequest,
-  type CapabilityUse, type CommandWalls, type CompartmentSession, type DryRun, type Sandbox, type UseTap,
+  type CapabilityUse, type CommandWalls, type CompartmentSession, type DryRun, type Sandbox,
 } from '@bulkhead/contract'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
@@ -66,8 +66,6 @@ export interface SandboxOptions extends PoolOptions {
   readonly dryRun?: DryRun
   /** Called after each use of a power, unless there is a dry run, which records them. Contract: must not throw. */
   readonly onUse?: (use: CapabilityUse) => void
-  /** Measures each use of a power while someone listens. */
-  readonly uses?: UseTap
   /** Called for each error that the code of an extension threw. Contract: must not throw. */
   readonly onFailure?: FailureListener
   /** Opens debuggers. Absent: none can be opened. */
@@ -97,7 +95,7 @@ const AT_ONCE = forms.count(1, POOL_LIMITS.most)
 
 const OPTIONS: OptionForms<SandboxOptions> = {
   workspace: forms.text, cache: forms.text, idleMs: forms.above(0),
-  dryRun: forms.having('used'), onUse: forms.method, uses: forms.object, onFailure: forms.method,
+  dryRun: forms.having('used'), onUse: forms.method, onFailure: forms.method,
   inspect: forms.having('onListening'),
   kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
   storeFiles: forms.list(forms.text), journal: forms.text,
@@ -113,7 +111,7 @@ const OPTIONS: OptionForms<SandboxOptions> = {
 export function createSandbox(given: SandboxOptions): PooledSandbox {
   requireNodeVersion()
   requireOptions('createSandbox', given, OPTIONS, 'workspace')
-  const { workspace, idleMs = IDLE_MS, operator, dryRun, onUse, uses, onFailure, inspect, ...places } = given
+  const { workspace, idleMs = IDLE_MS, operator, dryRun, onUse, onFailure, inspect, ...places } = given
   const { kept, ownCode, projectLayer, storeFiles, journal, ...options } = places
   const usedSecrets = new UsedSecrets()
   const sessions = new Set<CompartmentSession>()
@@ -142,7 +140,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const openOne: SessionOpener = (request, residency) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
     const broker = {
-      operator, reserved: kept, ownCode, projectLayer, storeFiles, usedSecrets, journal, dryRun, onUse, uses, onFailure,
+      operator, reserved: kept, ownCode, projectLayer, storeFiles, usedSecrets, journal, dryRun, onUse, onFailure,
       missingSandbox: missing, requiresSandbox: os === 'require', spares,
     }
     const from = isInspected(inspect, request) ? inspected! : pools

@@ -1,6 +1,6 @@
 import {
   BulkheadError, COMPARTMENT_LIMITS, type BrokerMethod, type CallSteps, type CommandWall, type CompartmentServices,
-  type CompartmentTool, type KeyUse, type Power, type RuntimePart, type UseRules,
+  type CompartmentTool, type KeyUse, type MeasuredUse, type Power, type RuntimePart, type UseRules,
 } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
@@ -33,6 +33,8 @@ export interface OpenCall {
   onUpdate?(partial: Json): void
   /** A command of the call sent the placeholder of a key. Must not throw. */
   onKeyUse?(use: KeyUse): void
+  /** Absent: uses of the call are not measured. Must not throw. */
+  readonly onUse?: ((use: MeasuredUse) => void) | undefined
 }
 
 /** One request. It is checked against the grant of its call. The arguments are untrusted. */

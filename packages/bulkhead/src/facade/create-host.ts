@@ -16,7 +16,7 @@ import { canonicalFilter, inCanonicalFolder } from './canonical-options.ts'
 import { cacheFolder, canonicalPath, homeFolder } from './folders.ts'
 import { type CreateHostOptions, type Host, HOST_OPTIONS } from './host-types.ts'
 import { loaderOptions, userFolder } from './loader-options.ts'
-import { inspectable, UseListeners } from './inspectable.ts'
+import { inspectable } from './inspectable.ts'
 import { mcpBook } from './mcp-book.ts'
 import { type OpenPlace, openPlace, OpenPlaces, type TrustChoice } from './open-place.ts'
 import { OwnTools } from './own-tools.ts'
@@ -111,12 +111,11 @@ export async function assembleHost(
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
   const closing = new AbortController()
   const projectFolder = options.projectFolder ?? PROJECT_FOLDER
-  const uses = new UseListeners()
   const store = options.store ?? createMemoryStore()
   const owner = createProcessOwner()
   const surroundings = {
     variables: env, operator, home, tenant: options.tenant, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
-    signal: closing.signal, ...ofSandbox, uses,
+    signal: closing.signal, ...ofSandbox,
     storeFiles: await Promise.all((store.files ?? []).map(canonicalPath)), placements: store.placements,
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>
@@ -148,7 +147,7 @@ export async function assembleHost(
     records = true
     const { onEvent, onUse } = learning ?? keptRecorder(home, workspace)
     host.on(onEvent, ['ToolInvocationDecided'])
-    uses.on(({ tool, part, subject }) => onUse({ tool, part, subject }))
+    host.inside.onUse(({ tool, part, subject }) => onUse({ tool, part, subject }))
     return session
   }
   bundled.attach(host, places)
@@ -217,7 +216,7 @@ export async function assembleHost(
     },
   }
   const stopTracing = await traceWherePresent(whole)
-  inspectable.set(whole, { core: host, places, store, uses, id: owner.id, home: options.home, passkeys })
+  inspectable.set(whole, { core: host, places, store, id: owner.id, home: options.home, passkeys })
   return { host: whole, place: first }
 }
 

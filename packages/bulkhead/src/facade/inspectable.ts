@@ -1,4 +1,4 @@
-import type { MeasuredUse, PasskeyRing, Store, UseTap } from '@bulkhead/contract'
+import type { PasskeyRing, Store } from '@bulkhead/contract'
 import type { Host as CoreHost } from '@bulkhead/host'
 import type { OpenPlaces } from './open-place.ts'
 
@@ -7,7 +7,6 @@ export interface Inspectable {
   readonly core: CoreHost
   readonly places: OpenPlaces
   readonly store: Store
-  readonly uses: UseListeners
   readonly passkeys: PasskeyRing
   /** Of the host on its store. */
   readonly id: string
@@ -17,18 +16,3 @@ export interface Inspectable {
 
 /** By host, for as long as it is used. */
 export const inspectable = new WeakMap<object, Inspectable>()
-
-/** Uses are measured only while someone listens. */
-export class UseListeners implements UseTap {
-  readonly #listeners = new Set<(use: MeasuredUse) => void>()
-  listener: UseTap['listener'] = undefined
-
-  on(listener: (use: MeasuredUse) => void): () => void {
-    this.#listeners.add(listener)
-    this.listener = (use) => { for (const one of this.#listeners) one(use) }
-    return () => {
-      this.#listeners.delete(listener)
-      if (this.#listeners.size === 0) this.listener = undefined
-    }
-  }
-}

@@ -5,7 +5,7 @@ import type {
   CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, Placements, ProjectDecision,
   ProjectTrust,
   ResolvedConfig,
-  SkillDescriptor, UseTap,
+  SkillDescriptor,
 } from '@bulkhead/contract'
 import { namesIn } from '@bulkhead/kit/folders'
 import { IgnoreFiles } from '@bulkhead/loader'
@@ -56,8 +56,6 @@ export interface PlaceSurroundings {
   readonly signal: AbortSignal
   /** Called after each use of a power. */
   readonly onUse?: ((use: CapabilityUse) => void) | undefined
-  /** Measures each use of a power while someone listens. */
-  readonly uses?: UseTap
   /** Called for each error that the code of an extension threw. */
   readonly onFailure?: ((failure: CompartmentFailure) => void) | undefined
   /** Opens debuggers for extensions that this process built from a folder. */
@@ -79,7 +77,7 @@ export type TrustChoice = ProjectTrust | 'as found'
 export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
-  const { interactor, watch, config, mcp, variables, operator, home, tenant, projectFolder, env, signal, onUse, uses } = options
+  const { interactor, watch, config, mcp, variables, operator, home, tenant, projectFolder, env, signal, onUse } = options
   const { cacheFolder: cache, storeFiles, placements, onFailure, inspect, keepsSpares = true } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
@@ -136,7 +134,7 @@ export async function openPlace(
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({
         workspace, cache, operator: ofCommands, kept, ownCode: readOnly, projectLayer, storeFiles, journal, ...sandbox,
-        ...(onUse && { onUse }), ...(uses && { uses }), ...(onFailure && { onFailure }), ...(inspect && { inspect }),
+        ...(onUse && { onUse }), ...(onFailure && { onFailure }), ...(inspect && { inspect }),
         ...(!keepsSpares && { spares: { process: 0, thread: 0 } }),
       })
     }, () => loadLateCode(servers)), { placements, home, variables: { 'workspace': [workspace], 'user-data': [userData] } }),

@@ -3,6 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { createHost, openSqliteStore } from '../../src/index.ts'
+import { CACHE } from '../cache.ts'
 import { until } from './client.ts'
 import { openWorld } from './world.ts'
 
@@ -66,6 +68,29 @@ it('finds past calls in the audit of the store, each with its link of the chain'
   expect(found.format).toBe('bulkhead-call/1')
   expect(found.audit.at(-1))
     .toMatchObject({ link: expect.stringMatching(/^[0-9a-f]{64}$/), record: { type: 'ToolInvocationSucceeded' } })
+})
+
+it('shows the phases and uses of a call of another process, from the audit', async () => {
+  await using world = await openWorld({ stored: true })
+  writeFileSync(join(world.folder, 'a.txt'), 'abc')
+  const file = join(world.folder, 'host.db')
+  const other = await createHost({
+    workspace: world.folder, home: join(world.folder, 'home'), cache: CACHE, store: await openSqliteStore({ file }),
+    config: { rules: [{ permission: 'read', pattern: '*', action: 'ask' }] },
+  })
+  const approver = { approve: () => setTimeout(20, { decision: 'once' as const }) }
+  const session = await other.openSession({ approver })
+  const call = { id: 'r', name: 'read', arguments: { path: 'a.txt' } }
+  expect(await session.call(call)).toMatchObject({ type: 'output' })
+  await other.close()
+  const client = await world.client()
+  const { spans } = await client.get<CallDetail>(`calls/${session.id}/r`)
+  expect(spans.filter(({ kind }) => kind === 'person')).toMatchObject([{ depth: 0, ms: expect.any(Number) }])
+  expect(spans).toContainEqual(expect.objectContaining({
+    kind: 'use', depth: 1, capability: 'fs.read', subject: 'a.txt', bytesRead: 3, ms: expect.any(Number),
+  }))
+  expect(spans.map(({ fromMs }) => fromMs)).toEqual(spans.map(({ fromMs }) => fromMs).toSorted((a, b) => a - b))
+  expect(await client.get<CallExport>(`calls/${session.id}/r/export`)).toMatchObject({ spans })
 })
 
 it('shows what a call settles after its tool has ended', async () => {

@@ -1,4 +1,5 @@
-import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { CallPhase, EndedUse } from '../model/events.ts'
 import {
   callRowOf, decisionOf, optional, questionsIn, type AskedQuestion, type CallDecision, type CallRow,
 } from './call-row.ts'
@@ -25,6 +26,12 @@ export interface CallStory extends CallRow {
   readonly keys: readonly KeySent[]
   /** Its effects: the first of each attempt and step, in words. Absent in records of earlier versions. */
   readonly began?: readonly string[]
+  /** What its time went to. Absent for a short call, and in records of earlier versions. */
+  readonly phases?: readonly CallPhase[]
+  /** The first capabilities that it used, with or without a question. Absent: none, or a record of an earlier version. */
+  readonly measured?: readonly EndedUse[]
+  /** How many more there were. */
+  readonly moreMeasured?: number
   /** About the length of the result as JSON. */
   readonly resultChars?: number
   readonly errorClass?: string
@@ -132,6 +139,7 @@ export function storyOf(records: readonly PlacedRecord[], session: string, call:
     uses: of('ToolInvocationDecided').filter((record) => !isSameDecision(record, row, decided)).map(useOf),
     keys: own.filter(({ record }) => typeOf(record).startsWith('Key')).map(({ record }) => keyOf(record)),
     ...optional('began', Array.isArray(began) ? began.filter((one) => typeof one === 'string') : undefined),
+    ...optional('phases', phasesIn(end)), ...optional('measured', usesIn(end)), ...optional('moreMeasured', numberIn(end, 'moreUses')),
     ...optional('resultChars', numberIn(end, 'resultChars')), ...optional('errorClass', textIn(end, 'errorClass')),
     ...(end['replayed'] === true && { replayed: true }),
     children: childrenIn(records, session, call),
@@ -140,6 +148,16 @@ export function storyOf(records: readonly PlacedRecord[], session: string, call:
     })),
   }
 }
+
+const phasesIn = ({ phases }: JsonObject): readonly CallPhase[] | undefined => Array.isArray(phases)
+  ? (phases as readonly Json[]).filter((one) => isTimed(one) && typeof one['kind'] === 'string') as unknown as readonly CallPhase[] : undefined
+
+const usesIn = ({ uses }: JsonObject): readonly EndedUse[] | undefined => Array.isArray(uses)
+  ? (uses as readonly Json[]).filter((one) => isTimed(one) && [one['part'], one['subject']].every((text) => typeof text === 'string')) as
+    unknown as readonly EndedUse[] : undefined
+
+const isTimed = (one: Json): one is JsonObject =>
+  isJsonObject(one) && typeof one['fromMs'] === 'number' && typeof one['ms'] === 'number'
 
 const isOf = (record: JsonObject, session: string, call: string): boolean =>
   record['sessionId'] === session && record['callId'] === call

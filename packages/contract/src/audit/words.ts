@@ -49,6 +49,7 @@ export function storyLines(story: CallStory): readonly StoryLine[] {
     ['decided', decision && `${VERBS[decision.decision]} by ${decision.source}: ${decision.reason}`],
     ...listed(story.uses.map(({ use, subject: what, decision: verdict, source, reason }) =>
       `${VERBS[verdict]} ${use ?? 'use'} ${what}, by ${source}: ${reason}`)).map((text) => ['used', text] as const),
+    ['touched', touchedText(story)],
     ...listed(story.keys.map(keyText)).map((text) => ['key', text] as const),
     ['began', beganText(story)],
     ...listed(children.map((child) => `${child.call}: ${child.tool} ${cutText(child.subject)}, ${resultWords(child)}`))
@@ -64,6 +65,17 @@ const VERBS = { allow: 'allowed', deny: 'denied' } as const
 
 const listed = (texts: readonly string[]): readonly string[] => texts.length <= MOST_LISTED ? texts
   : [...texts.slice(0, MOST_LISTED), `and ${texts.length - MOST_LISTED} more; --json has all`]
+
+/** What it used, with the bytes. Uses that a rule decided have lines of their own. */
+function touchedText({ measured = [], moreMeasured = 0 }: CallStory): string | undefined {
+  if (measured.length === 0) return undefined
+  const shown = measured.slice(0, MOST_LISTED).map(({ part, subject, readBytes, writtenBytes, failed }) => {
+    const sizes = [...(readBytes === undefined ? [] : [`read ${readBytes} B`]), ...(writtenBytes === undefined ? [] : [`wrote ${writtenBytes} B`])]
+    return `${part} ${cutText(subject)}${sizes.length === 0 ? '' : ` (${sizes.join(', ')})`}${failed ? ', failed' : ''}`
+  })
+  const more = measured.length - shown.length + moreMeasured
+  return [...shown, ...(more === 0 ? [] : [`and ${more} more`])].join('; ')
+}
 
 function keyText({ key, method, host, path, refused }: CallStory['keys'][number]): string {
   const place = `${method} ${host}${path}`
@@ -103,12 +115,13 @@ function endText({ state, errorClass, errorCode, message, resultChars, replayed,
   return `${state}${earlier}${size}${why}${lost === 0 ? '' : `. ${lost} records before it were lost`}`
 }
 
-function timeText({ durationMs, attempts, askedMs }: CallStory): string | undefined {
+function timeText({ durationMs, attempts, askedMs, phases = [] }: CallStory): string | undefined {
   if (durationMs === undefined) return undefined
   const tries = attempts === undefined || attempts === 1 ? ''
     : attempts === 0 ? ', it never ran' : `, ${attempts} attempts`
   const people = askedMs === undefined ? '' : `, of which ${durationInWords(askedMs)} for people`
-  return `${durationInWords(durationMs)}${people}${tries}`
+  const spent = phases.map(({ kind, ms }) => `${kind} ${durationInWords(ms)}`).join(', ')
+  return `${durationInWords(durationMs)}${people}${tries}${spent === '' ? '' : `: ${spent}`}`
 }
 
 function chainText({ records }: CallStory): string | undefined {

@@ -20,8 +20,12 @@ interface CallEnd {
   /** The last attempt. Absent if its host ended first. */
   readonly attempt?: number
   readonly began?: readonly string[]
-  /** How long it took after the tool had ended: guards of the result, and saving what is long. Absent below half a millisecond. */
-  readonly settleMs?: number
+  /** What its time went to, in order, without what took less than half a millisecond. Absent for a call that took less than five. */
+  readonly phases?: readonly CallPhase[]
+  /** The first uses of capabilities, in the order in which they ended. Absent: none, or no one wanted to know. */
+  readonly uses?: readonly EndedUse[]
+  /** How many more there were. */
+  readonly moreUses?: number
   /** It did not run: this is the recorded outcome of an earlier call. */
   readonly replayed?: true
 }
@@ -166,7 +170,7 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
   ToolInvocationUpdated: 'The tool called `runtime.update`.',
   ToolInvocationSucceeded:
     'The call ended with output. `resultChars` is about the length of the result as JSON; `began` is what the call began '
-    + 'that can have an effect; `settleMs` is how long it took after the tool had ended. `replayed`: nothing ran, and it is the recorded outcome of an earlier call.',
+    + 'that can have an effect; `phases` is what its time went to, and `uses` are the first 32 uses of capabilities. `replayed`: nothing ran, and it is the recorded outcome of an earlier call.',
   ToolInvocationFailed: 'The call ran and ended with an error. `replayed`: an earlier call did, and this is its recorded outcome.',
   ToolInvocationCancelled: 'The call was denied, vetoed, skipped or cancelled.',
   LifecyclePhaseStart: 'A lifecycle phase of an extension begins.',
@@ -215,6 +219,29 @@ type WithoutStamp<Event> = Event extends unknown ? Omit<Event, 'at'> : never
 export type EventBody = WithoutStamp<BulkheadEvent>
 /** Contract: must not throw; one that does is reported as SuppressedError and stays subscribed. */
 export type EventListener = (event: BulkheadEvent) => void
+
+/** What a call did at a time: rules and guards, waiting for a person, its turn, the start of its compartment, its tool, its end. */
+type PhaseKind = 'policy' | 'person' | 'queue' | 'start' | 'run' | 'settle'
+
+/** Times are milliseconds from the start of the call. */
+export interface CallPhase {
+  readonly kind: PhaseKind
+  readonly fromMs: number
+  readonly ms: number
+}
+
+/** One use of a capability by a call, after it ended. */
+export interface EndedUse {
+  /** A part of `runtime`, such as `fs.read`. */
+  readonly part: string
+  /** The path, the method and URL, the command line, or the name of what was used. */
+  readonly subject: string
+  readonly fromMs: number
+  readonly ms: number
+  readonly readBytes?: number
+  readonly writtenBytes?: number
+  readonly failed?: true
+}
 
 /** A line that a running tool logs. */
 export interface CallLog {

@@ -76,6 +76,8 @@ export const CALL_LIMITS = {
   /** How many calls of one session may wait for an extension, for each call that may run. */
   waitingPerSlot: 16,
   approvalKeyBytes: 1_024,
+  /** Uses of capabilities that the end of a call lists. */
+  listedUses: 32,
   subagentDepth: 5,
   /** How often watchdogs and guards may change the arguments of one call. */
   argumentChanges: 4,

@@ -12,17 +12,10 @@ export interface CapabilityUse {
 
 /** One use while a call runs, after it ended. */
 export interface MeasuredUse extends CapabilityUse {
-  readonly sessionId: string | undefined
-  readonly callId: string
   readonly ms: number
   readonly failed: boolean
   readonly readBytes: number
   readonly writtenBytes: number
-}
-
-/** Measures uses while `listener` is set. It must not throw. */
-export interface UseTap {
-  readonly listener: ((use: MeasuredUse) => void) | undefined
 }
 
 /** For running code that is not trusted yet: uses are recorded, no request leaves the machine, and no command runs. */

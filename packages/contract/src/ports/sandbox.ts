@@ -10,6 +10,7 @@ import type { CodeOrigins } from './code-origins.ts'
 import type { CommandWall, CommandWalls } from './command-walls.ts'
 import type { CallSteps, CompartmentServices } from './compartment-services.ts'
 import type { RemoteCode, RunsOn, WorkersFor } from './remote-code.ts'
+import type { MeasuredUse } from './runtime-parts.ts'
 import type { KeyUse } from './server-jail.ts'
 import type { UseRules } from './use-rules.ts'
 
@@ -125,6 +126,8 @@ export interface ToolInvocation {
   onUpdate?(partial: Json): void
   /** Called for each placeholder of a key that a command of the call sent. Contract: must not throw. */
   onKeyUse?(use: KeyUse): void
+  /** Called after each use of a capability. Absent: none is measured. Contract: must not throw. */
+  readonly onUse?: ((use: MeasuredUse) => void) | undefined
 }
 
 export type CompartmentEnd =

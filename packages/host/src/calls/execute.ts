@@ -25,14 +25,17 @@ export async function execute(
   for (;;) {
     if (attempts.count > 0 && !gone) await passAgain(call, attempts, attempts.count + 1)
     if (!gone) beginAttempt(call, attempts, host)
+    attempts.phases.enter('run', host.clock.monotonic())
     let compartment: CompartmentSession | undefined
     let result: Reading | BulkheadError
     let running: RunningCall | undefined
     try {
       compartment = gone ? undefined : call.tool.extension.compartment
       if (compartment === undefined) {
+        attempts.phases.enter('start', host.clock.monotonic())
         compartment = await untilStarted(call, attempts, host.clock, gone)
         await passAgain(call, attempts, attempts.count)
+        attempts.phases.enter('run', host.clock.monotonic())
       }
       // A hook may have cancelled it, or it was cancelled while the compartment started.
       call.throwIfCancelled()
@@ -50,6 +53,7 @@ export async function execute(
     const retries = retriesFor(call, host.registry.settings)
     const pauseMs = pauseBeforeRetry(call, attempts, result, retries)
     if (pauseMs === undefined) return finish(allowed, attempts, result, retries)
+    attempts.phases.enter('queue', host.clock.monotonic())
     await sleep(host.clock, pauseMs, call.signal)
   }
 }

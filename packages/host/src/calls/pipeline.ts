@@ -110,6 +110,7 @@ async function authorize<Next>(
     replayed?.decided(saidIn(decided.decision), decided.decision.verdict.reason)
     const allowed = decided.decision.verdict.action !== 'ask' ? requireAllowed(decided, host)
       : stub ? answerFor(stub, decided, host) : await ask(decided, run, host)
+    run.attempts.phases.enter('queue', host.clock.monotonic())
     return next(run.reach(allowed))
   } finally {
     host.order.leave(turn)
@@ -117,11 +118,15 @@ async function authorize<Next>(
 }
 
 async function ask(decided: DecidedCall, run: CallRun<StageRecord>, host: HostContext): Promise<AllowedCall> {
-  const asked = host.clock.monotonic()
+  const { clock } = host
+  const asked = clock.monotonic()
+  run.attempts.phases.enter('person', asked)
   try {
     return await askPerson(decided, run.attempts, host)
   } finally {
-    run.asked(host.clock.monotonic() - asked)
+    const answered = clock.monotonic()
+    run.asked(answered - asked)
+    run.attempts.phases.enter('policy', answered)
   }
 }
 
@@ -192,12 +197,11 @@ async function finish(run: CallRun<StageRecord>, ready: Promise<BudgetedCall>, h
     const started = await pass(cleared, run, host)
     const stub = replayOf(call, host)?.stub
     const executed = run.reach(stub ? executeStub(started, stub) : await execute(started, run.attempts, host))
-    run.ranUntil = host.clock.monotonic()
+    run.attempts.phases.enter('settle', host.clock.monotonic())
     if (!stub && isRevertible(executed)) await recordEffect(executed, host)
     const whole = isResultGuarded(call) ? await guardResult(executed, host) : executed
     ending = { ...endingOf(run, whole, host), ...(stub && { replayed: true }) }
   } catch (thrown) {
-    if (run.attempts.count > 0) run.ranUntil ??= host.clock.monotonic()
     ending = thrown instanceof Replay ? keyedEnding(thrown.outcome) : endingOf(run, BulkheadError.from(thrown), host)
   }
   const saved = ending.long && await saveWhole(ending.long, host)

@@ -1,6 +1,6 @@
 import {
   BulkheadError, isRepeatable, type CallLog, type CallProgress, type CallSteps, type CommandWall, type CompartmentSession,
-  type KeyUse, type Power, type RunsOn, type ToolInvocation, type UseRules,
+  type KeyUse, type MeasuredUse, type Power, type RunsOn, type ToolInvocation, type UseRules,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -174,6 +174,18 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     const fields = { extensionId, ...sessionFields(session), callId, ...use }
     this.#host.events.emit(
       reason === undefined ? { type: 'KeyUsed', ...fields } : { type: 'KeyRefused', ...fields, reason })
+  }
+
+  /** Absent if no one wants to know: measuring has a price. */
+  get onUse(): ((use: MeasuredUse) => void) | undefined {
+    const { audit, uses } = this.#host
+    return audit() === undefined && !uses.isHeard ? undefined : (use) => this.#used(use)
+  }
+
+  #used(use: MeasuredUse): void {
+    const { call: { id, session }, attempt } = this
+    if (attempt === this.#attempts.count && !this.#isOver) this.#attempts.phases.used(use, this.#host.clock.monotonic())
+    this.#host.uses.tell({ ...use, sessionId: session.id, callId: id })
   }
 
   onLog({ level, text }: Pick<CallLog, 'level' | 'text'>): void {

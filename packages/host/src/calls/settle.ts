@@ -143,9 +143,9 @@ export function settle(
   const metadata = long ? { ...known, truncated: true, ...saved } : replayed ? { ...known, replayed } : known
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
   if (call instanceof ResolvedCall) host.metrics.count(call.tool, outcome, askedMs)
-  const settleMs = run.ranUntil === undefined ? 0 : Math.round(host.clock.monotonic() - run.ranUntil)
   announce(call, outcome, {
-    ...(replayed && { replayed }), ...(attempts.effects.words && { began: attempts.effects.words }), ...(settleMs > 0 && { settleMs }),
+    ...(replayed && { replayed }), ...(attempts.effects.words && { began: attempts.effects.words }),
+    ...attempts.phases.summary(call.startedAt, host.clock.monotonic()),
   }, host)
   const isObserved = attempts.count > 0 && call.session.hooks.all.length > 0
   if (isObserved && 'decision' in reached) runAfterHooks(reached, outcome, host)
@@ -154,7 +154,7 @@ export function settle(
 
 /** Cancelled: it never ran, or was stopped. Failed: it ran. */
 function announce(
-  call: Call, outcome: Outcome, known: Pick<EventOf<'ToolInvocationSucceeded'>, 'began' | 'replayed' | 'settleMs'>, { events }: HostContext,
+  call: Call, outcome: Outcome, known: Pick<EventOf<'ToolInvocationSucceeded'>, 'began' | 'replayed' | 'phases' | 'uses' | 'moreUses'>, { events }: HostContext,
 ): void {
   const { duration_ms: durationMs, attempt } = outcome.metadata
   const end = { ...eventFields(call), durationMs, attempt, ...known }

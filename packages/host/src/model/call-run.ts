@@ -1,4 +1,5 @@
 import type { CallSteps, Clock, Started } from '@bulkhead/contract'
+import { CallPhases } from './call-phases.ts'
 import { BegunEffects, type EffectNotes } from './begun-effects.ts'
 import type { Reservation } from './budget.ts'
 import { Deadline } from './deadline.ts'
@@ -33,6 +34,7 @@ interface JournalEntry extends EffectNotes {
  */
 export class Attempts {
   readonly effects = new BegunEffects()
+  readonly phases = new CallPhases()
   #journal: JournalEntry | undefined
   /** Set with the first step. */
   steps: KeptSteps | undefined
@@ -118,8 +120,6 @@ export class CallRun<Call> {
   keyed: Keyed | undefined
   /** It claimed that key. */
   claimed = false
-  /** When its tool had ended, by the clock. Absent if it did not run. */
-  ranUntil: number | undefined
   /** Its place among the recorded calls of its session. Absent if the session is not recorded. */
   number: number | undefined
 

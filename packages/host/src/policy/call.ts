@@ -19,6 +19,7 @@ import type { MetricsRecorder } from '../records/metrics.ts'
 import type { RecordedOutcomes } from '../records/recorded-outcomes.ts'
 import type { Recordings } from '../records/session-recording.ts'
 import type { Sidecar } from '../records/timeouts.ts'
+import type { UseListeners } from '../records/use-listeners.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { CountFiles } from './approvals/offers.ts'
 import type { WaitingCall, SessionScope } from './call-session.ts'
@@ -260,6 +261,8 @@ export interface HostContext {
   readonly journal: CallJournal
   readonly seat: HostSeat
   readonly audit: () => AuditTrail | undefined
+  /** Told of each use of a capability. */
+  readonly uses: UseListeners
   readonly order: TickOrder
   readonly paused: PausedCalls
   readonly desk: QuestionDesk

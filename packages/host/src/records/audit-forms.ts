@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import {
-  auditRecord, type AuditForm, type AuditGroup, type AuditRow, type BulkheadEvent, type EventOf, type EventType,
+  auditRecord, type AuditForm, type AuditGroup, type AuditRow, type BulkheadEvent, type EndedUse, type EventOf, type EventType,
   type OutcomeOrigin,
 } from '@bulkhead/contract'
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -18,6 +18,8 @@ export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
 
 /** The length limit of third-party strings. */
 const MAX_TEXT_CHARS = 2_000
+/** The same for what a call used: there may be many. */
+const MAX_USE_CHARS = 300
 /** The longest secret that is found across the cut. */
 const MAX_SECRET_CHARS = 4_096
 
@@ -25,14 +27,14 @@ const MAX_SECRET_CHARS = 4_096
 const NOT_KEPT = '[the rest is not kept: it may hold half of a secret]'
 
 /** A third-party string as it is recorded. */
-export function textOf(text: string, redaction: Redaction): string {
-  if (text.length <= MAX_TEXT_CHARS) return redaction.text(text.toWellFormed())
-  const seen = text.slice(0, MAX_TEXT_CHARS + MAX_SECRET_CHARS)
+export function textOf(text: string, redaction: Redaction, most = MAX_TEXT_CHARS): string {
+  if (text.length <= most) return redaction.text(text.toWellFormed())
+  const seen = text.slice(0, most + MAX_SECRET_CHARS)
   const redacted = redaction.text(seen.toWellFormed())
   // Cut after redaction: half a secret would not be found, and the end of the examined part may hold one.
   const whole = Math.max(0, redacted.length - MAX_SECRET_CHARS)
-  if (seen.length === text.length || whole >= MAX_TEXT_CHARS) return redacted.slice(0, MAX_TEXT_CHARS).toWellFormed()
-  return redacted.slice(0, Math.min(MAX_TEXT_CHARS - NOT_KEPT.length, whole)).toWellFormed() + NOT_KEPT
+  if (seen.length === text.length || whole >= most) return redacted.slice(0, most).toWellFormed()
+  return redacted.slice(0, Math.min(most - NOT_KEPT.length, whole)).toWellFormed() + NOT_KEPT
 }
 
 /** A rare event as its own form. Contract: its type is recorded, and it has no arguments. */
@@ -127,11 +129,17 @@ export class CallForms {
 
   /** In the order of `OF_ENDS`. */
   #endOf(event: EndEvent): string {
-    const { attempt, began, replayed } = event
+    const { attempt, began, replayed, phases, uses, moreUses } = event
     const chars = event.type === 'ToolInvocationSucceeded' ? event.resultChars : undefined
     const words = began?.map((what) => textOf(what, this.#redaction))
     return `${attempt === undefined ? '' : `,${attempt}`}${words === undefined ? '' : `,${JSON.stringify(words)}`}`
       + `${chars === undefined ? '' : `,${chars}`}${replayed ? ',true' : ''}`
+      + `${phases === undefined ? '' : `,${JSON.stringify(phases)}`}${uses === undefined ? '' : `,${this.#usesOf(uses)}`}`
+      + `${moreUses === undefined ? '' : `,${moreUses}`}`
+  }
+
+  #usesOf(uses: readonly EndedUse[]): string {
+    return JSON.stringify(uses.map((use) => ({ ...use, subject: textOf(use.subject, this.#redaction, MAX_USE_CHARS) })))
   }
 
   #learn({ type, sessionId, principal, tool, origin }: CallEvent, words: Words | undefined, present: number): AuditForm {
@@ -181,7 +189,7 @@ const OWN: Readonly<Record<CallEvent['type'], readonly string[]>> = {
 
 /** Members that only some events have. They follow the others in a row. */
 const OF_DECISIONS = ['parentCallId'] as const
-const OF_ENDS = ['attempt', 'began', 'resultChars', 'replayed'] as const
+const OF_ENDS = ['attempt', 'began', 'resultChars', 'replayed', 'phases', 'uses', 'moreUses'] as const
 type EndEvent = Exclude<CallEvent, { readonly type: 'ToolInvocationDecided' }>
 
 /** One bit for each of those members. */
@@ -189,6 +197,7 @@ function presentIn(event: CallEvent): number {
   if (event.type === 'ToolInvocationDecided') return event.parentCallId === undefined ? 0 : 1
   return (event.attempt === undefined ? 0 : 1) | (event.began === undefined ? 0 : 2)
     | (event.type === 'ToolInvocationSucceeded' && event.resultChars !== undefined ? 4 : 0) | (event.replayed ? 8 : 0)
+    | (event.phases === undefined ? 0 : 16) | (event.uses === undefined ? 0 : 32) | (event.moreUses === undefined ? 0 : 64)
 }
 
 const membersIn = (names: readonly string[], present: number): readonly string[] =>

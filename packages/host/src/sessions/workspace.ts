@@ -30,6 +30,7 @@ import type { MetricsRecorder } from '../records/metrics.ts'
 import { retentionOf } from '../records/retention.ts'
 import { Recordings } from '../records/session-recording.ts'
 import type { Sidecar } from '../records/timeouts.ts'
+import type { UseListeners } from '../records/use-listeners.ts'
 import { Agents, ceilingDiagnostics, namingOf, readAgent } from './agents.ts'
 import type { RunningCall } from '../calls/running-call.ts'
 import { delegate, type AgentRunner, type Delegated, type Delegation } from './delegation.ts'
@@ -63,6 +64,7 @@ export interface WorkspaceSources {
   readonly journal: CallJournal
   readonly audit: () => AuditTrail | undefined
   readonly metrics: MetricsRecorder
+  readonly uses: UseListeners
   readonly seat: HostSeat
   readonly desk: QuestionDesk
   readonly passkeys: PasskeyRing | undefined
@@ -111,7 +113,7 @@ export class Workspace {
     this.#workflows = sources.workflows
     this.#hooks = sources.hooks
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, seat } = sources
-    const { metrics, argumentsReaders, audit, desk, passkeys } = sources
+    const { metrics, argumentsReaders, audit, uses, desk, passkeys } = sources
     const turns = new Leases()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
@@ -135,7 +137,7 @@ export class Workspace {
     })
     registry.register(report.extensions)
     this.context = {
-      registry, events, clock, sidecar, turns, journal, seat, audit, metrics, argumentsReaders, workspace, neverWritten,
+      registry, events, clock, sidecar, turns, journal, seat, audit, uses, metrics, argumentsReaders, workspace, neverWritten,
       realPath, readStart, ignored, countFiles, commandVariables, changes: store.changes,
       diff: sandbox.diff?.bind(sandbox),
       whyUnrecorded: sandbox.whyUnrecorded?.bind(sandbox),

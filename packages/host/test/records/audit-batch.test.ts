@@ -31,6 +31,12 @@ function expected(event: BulkheadEvent): object {
   return { ...rest, argsSha256: hash('sha256', '{"a":2,"b":1}') }
 }
 
+test('a use is kept without secrets and not longer than its limit', () => {
+  const used = (subject: string) => ({ part: 'shell', fromMs: 0, ms: 1, subject })
+  const [record] = gather([succeeded({ uses: [used('correct horse'), used('x'.repeat(5_000))] })]).records()
+  expect(record!['uses']).toEqual([used('[redacted]'), used('x'.repeat(300))])
+})
+
 test('similar calls share a form, and other events are records of their own', () => {
   const alike = [
     decided(), succeeded(), decided({ callId: 'd', approvalKey: 'other' }), succeeded({ callId: 'd', durationMs: 9 }),
@@ -42,7 +48,8 @@ test('similar calls share a form, and other events are records of their own', ()
     decided({ source: 'project' }), decided({ reason: 'other' }), succeeded({ sessionId: 't' }),
     decided({ parentCallId: 'p' }), decided({ parentCallId: 'q', use: 'fs.read' }), decided({ use: 'fs.write' }),
     succeeded({ attempt: 2 }), succeeded({ attempt: 1, resultChars: 7 }),
-    succeeded({ began: ['writes a'], resultChars: 7 }),
+    succeeded({ began: ['writes a'], resultChars: 7 }), succeeded({ phases: [{ kind: 'run', fromMs: 1, ms: 9 }] }),
+    succeeded({ replayed: true, uses: [{ part: 'net', subject: 'GET x', fromMs: 1, ms: 2 }], moreUses: 4 }),
     succeeded({ tool: 'other' }), succeeded({ origin: null }),
     {
       type: 'ToolInvocationFailed', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 1,

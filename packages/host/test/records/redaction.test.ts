@@ -21,7 +21,7 @@ test.each([
     'the value of a name in JSON inside of JSON', String.raw`"{\"secret\":\"abc123\"}"`,
     String.raw`"{\"secret\":\"[redacted]\"}"`,
   ],
-  ['no type and no call', 'let token: string = next; token=next.token()', 'let token: string = next; token=next.token()'],
+  ['no type and no call', 'let token: string; token=next.token()', 'let token: string; token=next.token()'],
   ['ordinary text', 'git status --short', 'git status --short'],
 ])('the redacted text is as expected: %s', (_, text, kept) => {
   expect(redaction.text(text)).toBe(kept)

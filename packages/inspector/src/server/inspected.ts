@@ -50,7 +50,7 @@ export interface WatchedFrames {
 
 /** One use of a capability, after it ended. */
 export interface ObservedUse extends CapabilityUse {
-  readonly session: string | undefined
+  readonly session: string
   readonly call: string
   readonly ms: number
   readonly failed: boolean

@@ -48,7 +48,7 @@ it('makes a flame of what happens to a call', () => {
   const counted = { ms: 2, failed: false, bytesRead: 0, bytesWritten: 5 }
   use({ tool: 'bash', part: 'shell', subject: 'ls', session: 's', call: 'c', ...counted })
   at(20)
-  emit({ type: 'ToolInvocationSucceeded', ...of, durationMs: 20, settleMs: 1 })
+  emit({ type: 'ToolInvocationSucceeded', ...of, durationMs: 20, phases: [{ kind: 'settle', fromMs: 19, ms: 1 }] })
   const { item, spans } = calls.get('s/c')!
   expect(item).toMatchObject({ state: 'succeeded', ms: 20, waitedMs: 10, subject: 'ls', by: 'person: yes' })
   expect(spans.map(({ kind, depth, fromMs, ms }) => [kind, depth, fromMs, ms])).toEqual([

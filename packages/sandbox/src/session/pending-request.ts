@@ -1,4 +1,4 @@
-import type { CallSteps, CommandWall, CompartmentTool, KeyUse, ToolInvocation, UseRules } from '@bulkhead/contract'
+import type { CallSteps, CommandWall, CompartmentTool, KeyUse, MeasuredUse, ToolInvocation, UseRules } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '@bulkhead/broker'
@@ -69,6 +69,10 @@ export class InvokedCall implements OpenCall {
 
   onKeyUse(use: KeyUse): void {
     this.invocation.onKeyUse?.(use)
+  }
+
+  get onUse(): ((use: MeasuredUse) => void) | undefined {
+    return this.invocation.onUse
   }
 }
 

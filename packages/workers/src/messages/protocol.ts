@@ -9,7 +9,7 @@ export const REQUESTS = [
 export type RequestMethod = (typeof REQUESTS)[number]
 
 /** What a worker tells its caller. */
-export const NOTES = ['log', 'progress', 'update', 'key'] as const
+export const NOTES = ['log', 'progress', 'update', 'key', 'use'] as const
 export type NoteMethod = (typeof NOTES)[number]
 
 /** From a worker. `id`: of a request. */

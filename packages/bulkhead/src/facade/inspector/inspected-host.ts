@@ -14,7 +14,7 @@ import { ToolViews } from './tools-view.ts'
 
 /** A host as the inspector sees it. `interactor`: asks the people who are signed in. */
 export function inspectedHost(host: Host, inside: Inspectable, interactor: Interactor): Inspected {
-  const { core, places, store, uses, id } = inside
+  const { core, places, store, id } = inside
   const chains = async (): Promise<readonly AuditChainReader[]> => {
     if (store.forgets) return []
     const several = await store.chains?.()
@@ -27,7 +27,7 @@ export function inspectedHost(host: Host, inside: Inspectable, interactor: Inter
   return {
     version: CORE_VERSION, host: id, workspace: () => places.workspace, scope: store.forgets ? 'host' : 'store',
     on: (listener, types) => host.on(listener, types),
-    onUse: (listener) => uses.on(({ sessionId, callId, readBytes, writtenBytes, ...use }) =>
+    onUse: (listener) => core.inside.onUse(({ sessionId, callId, readBytes, writtenBytes, ...use }) =>
       listener({ ...use, session: sessionId, call: callId, bytesRead: readBytes, bytesWritten: writtenBytes })),
     capture: (listener) => core.inside.addHooks({
       afterToolExecution({ sessionId, callId, arguments: args }, outcome) {

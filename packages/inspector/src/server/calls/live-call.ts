@@ -126,7 +126,8 @@ export class LiveCall {
   ): void {
     if (this.isOver) return
     if (this.#state === 'waiting') this.ask(false, now)
-    if (event.settleMs !== undefined) this.#next('settle', 'settles', now - event.settleMs)
+    const settling = event.phases?.find(({ kind }) => kind === 'settle')
+    if (settling) this.#next('settle', 'settles', now - settling.ms)
     this.#close(now)
     this.#endedMs = now - this.#begun
     this.#origin = event.origin ?? this.#origin

@@ -115,7 +115,7 @@ export class LiveCalls {
   }
 
   #use(use: ObservedUse): void {
-    if (use.session !== undefined) this.#change(use.session, use.call, (call) => call.use(use, this.#now()))
+    this.#change(use.session, use.call, (call) => call.use(use, this.#now()))
   }
 
   #ask({ is, session, call }: QuestionChange): void {

@@ -1,5 +1,6 @@
 import { readRows, readStory, storyLines, type AuditChainReader, type CallRow, type CallStory } from '@bulkhead/contract/audit'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import type { CallPhase } from '@bulkhead/contract'
 import type { AuditLink, CallDetail, CallExport, CallItem, Span } from '../../protocol.ts'
 import type { CallQuery } from './call-query.ts'
 import { callIdOf, originWords, shown } from './live-call.ts'
@@ -53,17 +54,37 @@ function linkOf({ records }: CallStory): AuditLink | undefined {
   return last && { chain: shown(last.host), position: last.position, link: last.link! }
 }
 
-/** The audit has the times of questions and of the end, and of what was asked or denied in between. */
-function spansOf({ at, durationMs, questions, uses, keys }: CallStory): readonly Span[] {
-  const begun = Date.parse(at)
+const PHASES: Readonly<Record<CallPhase['kind'], string>> = {
+  policy: 'rules and guards', person: 'waits for a person', queue: 'waits for its turn', start: 'start of its compartment',
+  run: 'runs', settle: 'settles',
+}
+
+/** The end of a call has its phases and uses. Without them, the audit has the times of questions and of what was asked or denied. */
+function spansOf(story: CallStory): readonly Span[] {
+  const { at, durationMs, questions, uses, measured, keys, phases = [], children, records } = story
+  // Its first record may be its decision, after people were waited for.
+  const ended = records.findLast(({ type }) => /^ToolInvocation(?:Succeeded|Failed|Cancelled)$/.test(type))
+  const begun = ended === undefined || durationMs === undefined ? Date.parse(at) : Date.parse(ended.at) - durationMs
   const from = (time: string): number => Math.max(0, Date.parse(time) - begun)
-  return [
-    { kind: 'run' as const, depth: 0, words: 'the call', fromMs: 0, ...(durationMs !== undefined && { ms: durationMs }) },
-    ...questions.map(({ at: asked, askedMs, kind }) => ({
+  const whole = { kind: 'run' as const, depth: 0, words: 'the call', fromMs: 0, ...(durationMs !== undefined && { ms: durationMs }) }
+  const isIn = (time: string): boolean => phases.some(({ kind, fromMs, ms }) =>
+    kind === 'person' && from(time) >= fromMs - CLOCK_MS && from(time) <= fromMs + ms)
+  const spans: readonly Span[] = [
+    ...(phases.length === 0 ? [whole] : phases.map(({ kind, fromMs, ms }) => ({ kind, depth: 0, words: PHASES[kind] ?? shown(kind), fromMs, ms }))),
+    ...(measured ?? []).map(({ part, subject, fromMs, ms, readBytes, writtenBytes, failed }) => ({
+      kind: 'use' as const, depth: 1, words: shown(`${part} ${subject}`), fromMs, ms, capability: shown(part), subject: shown(subject),
+      ...(readBytes !== undefined && { bytesRead: readBytes }), ...(writtenBytes !== undefined && { bytesWritten: writtenBytes }),
+      ...(failed && { failed }),
+    })),
+    ...children.map(({ session, call, tool, at: called, durationMs: took }) => ({
+      kind: 'call' as const, depth: 1, words: shown(`calls ${tool}`), fromMs: from(called), callId: callIdOf(session, call),
+      ...(took !== undefined && { ms: took }),
+    })),
+    ...questions.filter((question) => !isIn(question.at)).map(({ at: asked, askedMs, kind }) => ({
       kind: 'person' as const, depth: 1, words: shown(`${kind}: waits for a person`), fromMs: from(asked),
       ...(askedMs !== undefined && { ms: askedMs }),
     })),
-    ...uses.map(({ at: used, use, subject, decision }) => ({
+    ...(measured ? [] : uses).map(({ at: used, use, subject, decision }) => ({
       kind: 'use' as const, depth: 1, words: shown(`${use ?? 'use'} ${subject}`), fromMs: from(used), subject: shown(subject),
       ...(use !== undefined && { capability: shown(use) }), ...(decision === 'deny' && { failed: true as const }),
     })),
@@ -72,7 +93,11 @@ function spansOf({ at, durationMs, questions, uses, keys }: CallStory): readonly
       subject: shown(`${method} ${host}${path}`), ...(refused !== undefined && { failed: true as const }),
     })),
   ]
+  return spans.toSorted((a, b) => a.fromMs - b.fromMs || a.depth - b.depth)
 }
+
+/** Records have whole milliseconds of another clock. */
+const CLOCK_MS = 5
 
 /** The records of a call with the links that cover them. Rejects with StoreUnavailable. */
 export async function auditRecords(

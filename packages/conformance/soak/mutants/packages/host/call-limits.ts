@@ -9,6 +9,27 @@ export const HOST_CALL_LIMITS: readonly Mutant[] = [
     test: 'packages/host/test/calls/validate.test.ts',
   },
   {
+    what: 'CALL_LIMITS.listedUses: uses that the end of a call lists',
+    file: 'packages/host/src/model/call-phases.ts',
+    from: 'uses.length >= CALL_LIMITS.listedUses',
+    to: 'uses.length < 0',
+    test: 'packages/host/test/model/call-phases.test.ts',
+  },
+  {
+    what: 'LEAST_MS: a short call has no phases',
+    file: 'packages/host/src/model/call-phases.ts',
+    from: 'ended - begun >= LEAST_MS',
+    to: 'ended >= begun',
+    test: 'packages/host/test/model/call-phases.test.ts',
+  },
+  {
+    what: 'MAX_USE_CHARS: subject of a use in the audit',
+    file: 'packages/host/src/records/audit-forms.ts',
+    from: 'textOf(use.subject, this.#redaction, MAX_USE_CHARS)',
+    to: 'textOf(use.subject, this.#redaction)',
+    test: 'packages/host/test/records/audit-batch.test.ts',
+  },
+  {
     what: 'CALL_LIMITS.idChars: length of the id of a call',
     file: 'packages/host/src/calls/receive.ts',
     from: 'value.slice(0, CALL_LIMITS.idChars).toWellFormed()',

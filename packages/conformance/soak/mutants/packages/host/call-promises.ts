@@ -158,15 +158,22 @@ export const HOST_CALL_PROMISES: readonly Mutant[] = [
   {
     what: 'Declared secrets are removed from records',
     file: 'packages/host/src/records/redaction.ts',
-    from: '[...values.map(escaped), ...SECRET_FORMS]',
+    from: '[...values.map(escaped), ...SECRET_FORMS, ...NAMED_FORMS]',
     to: 'SECRET_FORMS',
     test: 'packages/host/test/records/redaction.test.ts',
   },
   {
     what: 'Tokens of well-known forms are removed from records',
     file: 'packages/host/src/records/redaction.ts',
-    from: '[...values.map(escaped), ...SECRET_FORMS]',
-    to: 'values.map(escaped)',
+    from: '[...values.map(escaped), ...SECRET_FORMS, ...NAMED_FORMS]',
+    to: '[...values.map(escaped), ...NAMED_FORMS]',
+    test: 'packages/host/test/records/redaction.test.ts',
+  },
+  {
+    what: 'Values of named secrets are removed from records',
+    file: 'packages/host/src/records/redaction.ts',
+    from: '...SECRET_FORMS, ...NAMED_FORMS]',
+    to: '...SECRET_FORMS]',
     test: 'packages/host/test/records/redaction.test.ts',
   },
   {

@@ -172,7 +172,7 @@ export const HOST_RECORD_LIMITS: readonly Mutant[] = [
   {
     what: 'MAX_TEXT_CHARS: text of a third party in the audit',
     file: 'packages/host/src/records/audit-forms.ts',
-    from: 'if (text.length <= MAX_TEXT_CHARS) return',
+    from: 'if (text.length <= most) return',
     to: 'if (text) return',
     test: 'packages/host/test/records/audit-record.test.ts',
   },
