@@ -1,3 +1,5 @@
+import { BulkheadError } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { verifyAudit } from '@bulkhead/store'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
@@ -31,6 +33,25 @@ describe('hosts on one server', needs('PostgreSQL'), () => {
       stores[n % 4]!.update('outcome', 'count', (value) => Number(value ?? 0) + 1)))
     expect(await stores[0]!.read('outcome', 'count')).toBe(100)
     await Promise.all(stores.map((store) => store.close()))
+  })
+
+  it('decide by what another host has written since, and not by what they remember', async () => {
+    const url = await newUrl()
+    const [here, there] = [await openPostgresStore({ url }), await openPostgresStore({ url })]
+    const keep = (value: Json | undefined) => value
+    const seen: (Json | undefined)[] = []
+    for (const next of [2, 3, undefined, 5]) {
+      await here.update('outcome', 'a', () => 1)
+      await there.update('outcome', 'a', () => next)
+      seen.push(await here.update('outcome', 'a', keep))
+      await here.update('outcome', 'a', () => 1)
+      await there.update('outcome', 'a', () => next)
+      // What is refused is the value of the other host, and not the own one.
+      const refuse = (value: Json | undefined): Json => { throw new BulkheadError('NotFound', String(value)) }
+      await expect(here.update('outcome', 'a', refuse)).rejects.toThrow(String(next))
+    }
+    expect(seen).toEqual([2, 3, undefined, 5])
+    await Promise.all([here.close(), there.close()])
   })
 
   it('find a page in the middle of long groups', async () => {
