@@ -1,6 +1,7 @@
-import { BulkheadError, type ErrorCode } from '@bulkhead/contract'
+import { BulkheadError, NO_GRANT, type ErrorCode } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
+import { CallServices } from '../src/caller/services.ts'
 import { newMachineKey } from '../src/keys/machine-key.ts'
 import { readAnswer, readError, readWorkerEntry, wireError } from '../src/messages/protocol.ts'
 import { readResult, writeResult } from '../src/messages/result.ts'
@@ -111,12 +112,32 @@ it('an error keeps its code and what kind of error caused it, and claims nothing
   }
 })
 
-it('a worker calls known methods with few arguments, and nothing else', () => {
+it('a caller ignores what a newer worker says and it does not know, and refuses what such a worker asks', async () => {
+  const limits = { messagesPerSecond: 6, outstandingRequests: 9, logBytes: 9, nestedCalls: 9 }
+  const texts: string[] = []
+  const services = new CallServices({
+    request: { limits, services: {} } as never, grant: NO_GRANT, signal: new AbortController().signal,
+    invocation: { callId: 'c', onProgress: (text: string) => void texts.push(text) } as never,
+  })
+  for (const entry of [[null, 'newer', {}], [null, 'begin', 'x'], [null, 'progress', 'half']] as Json[]) {
+    const { method, args } = readWorkerEntry(entry)
+    services.note(method, args)
+  }
+  expect(texts).toEqual(['half'])
+  for (const method of ['newer', 'constructor', 'progress']) {
+    const request = readWorkerEntry([1, method, 'x']) as Parameters<CallServices['answer']>[0]
+    await expect(services.answer(request)).rejects.toMatchObject({
+      code: 'CapabilityUnavailable',
+      message: expect.stringMatching(`older than the worker.*"${method}". Update`) as string,
+    })
+  }
+  expect(codeOf(() => services.note('newer', []))).toBe('BoundaryViolation')
+})
+
+it('a worker sends entries with a name and few arguments, and nothing else', () => {
   expect(readWorkerEntry([1, 'begin', 'writes a'])).toMatchObject({ kind: 'request', method: 'begin' })
   expect(readWorkerEntry([null, 'progress', 'half'])).toMatchObject({ kind: 'note', method: 'progress' })
-  const wrong = [
-    [1, 'constructor'], [null, 'begin', 'x'], ['1', 'begin'], [1, 'progress'], 'begin', [1, 'begin', 1, 2, 3, 4],
-  ]
+  const wrong = [[1, 7], ['1', 'begin'], 'begin', [1, 'begin', 1, 2, 3, 4]]
   for (const entry of wrong) {
     expect(codeOf(() => readWorkerEntry(entry as Json))).toBe('BoundaryViolation')
   }

@@ -1,6 +1,7 @@
-import { BulkheadError, NO_GRANT } from '@bulkhead/contract'
+import { BulkheadError, DEFAULT_LIMITS, NO_GRANT } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import { newMachineKey } from '../src/keys/machine-key.ts'
+import { limitsIn, readBody, writeBody } from '../src/ticket/body.ts'
 import { checkTicket, type TicketCheck, UsedTickets } from '../src/ticket/check-ticket.ts'
 import { digestOf, readTicket, signTicket, type Ticket } from '../src/ticket/ticket.ts'
 
@@ -93,6 +94,17 @@ it('an expired ticket is refused, and clocks may differ by a minute', () => {
   for (const now of [NOW - MINUTE, NOW + MINUTE]) expect(check(signed(), { now })).toBe('accepted')
 })
 
-it('a member that this version does not know refuses the ticket: it could be a restriction', () => {
-  expect(check(signed({ most: 1 } as Partial<Ticket>))).toMatch(/not understood/)
+it('what a newer caller says and this version does not know refuses the call: it could be a restriction', () => {
+  for (const name of ['most', '']) {
+    const text = new RegExp(`ticket has "${name}", which this worker does not know. Update the worker`)
+    expect(check(signed({ [name]: 1 } as Partial<Ticket>))).toMatch(text)
+  }
+  const call = {
+    args: {}, config: {}, limits: DEFAULT_LIMITS, confinement: null, isApproved: false, wall: null, commandMs: null,
+    reverts: null,
+  }
+  expect(readBody(writeBody(call))).toMatchObject({ limits: DEFAULT_LIMITS })
+  const limits = { ...DEFAULT_LIMITS, newer: 1 }
+  expect(limitsIn(readBody(writeBody({ ...call, limits })))).toEqual(DEFAULT_LIMITS)
+  expect(() => readBody(writeBody({ ...call, quiet: true } as never))).toThrow(/description has "quiet"/)
 })

@@ -19,6 +19,8 @@ export interface WorkerTerms extends Omit<CreateWorkerOptions, 'store' | 'onCall
   readonly times: Parameters<typeof openPostgresStore>[1]
   /** How far its clock is from that of this process. */
   readonly clockMs?: number
+  /** What it says that its version is. */
+  readonly version?: string
 }
 
 /** Of tests that lose it. */

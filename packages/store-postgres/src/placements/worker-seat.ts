@@ -92,9 +92,11 @@ export class PostgresWorkerSeat implements WorkerSeat {
 
   async drain(): Promise<void> {
     this.#drained ??= Promise.withResolvers()
-    if (this.#calls.size === 0) this.#drained.resolve()
     const { database, info } = this.#sources
     if (!this.#closing) await database.query(DRAIN, [info.id, this.#term])
+    // A statement may be on its way that has taken calls.
+    await this.#taking
+    if (this.#calls.size === 0) this.#drained.resolve()
     await this.#drained.promise
   }
 
@@ -255,7 +257,7 @@ export class PostgresWorkerSeat implements WorkerSeat {
         this.#calls.delete(call.id)
         this.#over.set(call.id, call.epoch)
         jobs.done(call.taken.job)
-        if (this.#calls.size === 0) this.#drained?.resolve()
+        if (this.#calls.size === 0 && !this.#taking) this.#drained?.resolve()
         if (this.#isWanted) void this.#take()
       },
     }

@@ -86,6 +86,21 @@ describe('the lease of a call', needs('PostgreSQL'), () => {
     expect(heard.begun).toEqual([effect('one')])
   })
 
+  it('is kept by a worker that drains, also if it learns of the call after that', async () => {
+    await using fleet = await Fleet.open()
+    const caller = await fleet.host()
+    const { proxy, host } = await fleet.hostBehindProxy(30_000)
+    const served = await serve(host)
+    const taken = proxy.cutAnswerTo('WITH fetched')
+    const { heard } = await place(caller)
+    await taken
+    const drained = served.seat.drain().then(() => 'drained')
+    const leased = await served.next()
+    expect(await Promise.race([drained, leased.begin(effect()).then(() => 'begun')])).toBe('begun')
+    await leased.settle(Buffer.from(''))
+    expect([await drained, await heard.end()]).toMatchObject(['drained', { is: 'settled' }])
+  })
+
   it('is kept for as long as the worker answers', async () => {
     await using fleet = await Fleet.open()
     const host = await fleet.host()

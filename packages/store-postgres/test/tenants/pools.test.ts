@@ -68,7 +68,8 @@ describe('workers with the login of a pool', needs('PostgreSQL'), () => {
     const demand = { labels: ['gpu'], major: 1 }
     const placed = [(await place(flood, { demand })).call]
     let running = await served.next()
-    placed.push(...(await Promise.all(Array.from({ length: 49 }, () => place(flood, { demand })))).map(({ call }) => call))
+    const many = await Promise.all(Array.from({ length: 49 }, () => place(flood, { demand })))
+    placed.push(...many.map(({ call }) => call))
     placed.push((await place(few, { demand })).call)
     // A worker learns of other tenants with a heartbeat.
     const beat = () => fleet.query("SELECT lease_until FROM worker WHERE id = 'fair'")

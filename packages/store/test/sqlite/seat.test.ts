@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Freeze, Seat, Started, Store } from '@bulkhead/contract'
@@ -62,6 +62,14 @@ it('any other start rests on what was seen half a second ago at most', async () 
   // What froze is looked at again, so a call starts as soon as it is thawed.
   outside('UPDATE gate SET freeze = NULL')
   expect(await verdict(seat)).toBe('started')
+})
+
+it('calls of one tick are in the journal before the first of them is sent', async () => {
+  const seat = await join(store.work!, 'a')
+  const entries = ['one', 'two'].map((callId) => seat.open({ ...CALL, callId }))
+  void entries[0]!.start({ at: 1, revision: undefined, isInline: false })
+  const journal = globSync(`${folder.file}-notes-*`).map((file) => readFileSync(file, 'utf8')).join()
+  expect(journal).toMatch(/"one"[^]*"two"/)
 })
 
 it('a freeze that cannot be read freezes', async () => {

@@ -31,11 +31,11 @@ export class CallServices {
     this.#call = call
   }
 
-  /** Throws BoundaryViolation, or the error of the limit that the worker exceeded. */
-  note(method: NoteMethod, [first = null, second = null]: readonly Json[]): void {
+  /** A note of a newer worker has no effect. Throws BoundaryViolation, or the error of the limit that the worker exceeded. */
+  note(method: string, [first = null, second = null]: readonly Json[]): void {
     this.#count()
     const { invocation, request: { services, limits } } = this.#call
-    switch (method) {
+    switch (method as NoteMethod) {
       case 'log': {
         if (!LEVELS.has(first) || typeof second !== 'string') throw violation('sent a malformed line for the log')
         this.#logged += second.length
@@ -74,7 +74,7 @@ export class CallServices {
     }
   }
 
-  async #answer(method: RequestMethod, [first = null, second = null]: readonly Json[]): Promise<Json> {
+  async #answer(method: string, [first = null, second = null]: readonly Json[]): Promise<Json> {
     const { invocation, request: { services, limits, extension }, signal } = this.#call
     const { callId, steps } = invocation
     if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
@@ -82,7 +82,7 @@ export class CallServices {
       if (typeof value === 'string' && value.length <= 4_096) return value
       throw violation('sent something else than a short text')
     }
-    switch (method) {
+    switch (method as RequestMethod) {
       case 'begin':
         await invocation.beginEffect?.(text(first))
         return null
@@ -114,6 +114,7 @@ export class CallServices {
       case 'step.end':
         await (isJsonObject(second) ? steps?.end(text(first), second['result'] ?? null) : steps?.end(text(first)))
         return null
+      default: throw new BulkheadError('CapabilityUnavailable', `This host is older than the worker, and does not know "${text(method)}". Update it.`)
     }
   }
 

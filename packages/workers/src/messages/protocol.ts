@@ -3,22 +3,18 @@ import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { violation } from './signed-messages.ts'
 
 /** What a worker asks its caller. Each has one answer. */
-export const REQUESTS = [
-  'begin', 'interact', 'callTool', 'state.read', 'state.write', 'session.read', 'session.write', 'step.begin', 'step.end',
-] as const
-export type RequestMethod = (typeof REQUESTS)[number]
+export type RequestMethod =
+  | 'begin' | 'interact' | 'callTool' | 'state.read' | 'state.write' | 'session.read' | 'session.write' | 'step.begin'
+  | 'step.end'
 
 /** What a worker tells its caller. */
-export const NOTES = ['log', 'progress', 'update', 'key', 'use'] as const
-export type NoteMethod = (typeof NOTES)[number]
+export type NoteMethod = 'log' | 'progress' | 'update' | 'key' | 'use'
 
-/** From a worker. `id`: of a request. */
+/** From a worker, which may be newer: `method` can be one that this version does not know. `id`: of a request. */
 export type WorkerEntry =
-  | { readonly kind: 'note'; readonly method: NoteMethod; readonly args: readonly Json[] }
-  | { readonly kind: 'request'; readonly id: number; readonly method: RequestMethod; readonly args: readonly Json[] }
+  | { readonly kind: 'note'; readonly method: string; readonly args: readonly Json[] }
+  | { readonly kind: 'request'; readonly id: number; readonly method: string; readonly args: readonly Json[] }
 
-const requests: ReadonlySet<unknown> = new Set(REQUESTS)
-const notes: ReadonlySet<unknown> = new Set(NOTES)
 const MOST_ARGUMENTS = 3
 
 /** Throws BoundaryViolation. */
@@ -26,11 +22,10 @@ export function readWorkerEntry(entry: Json): WorkerEntry {
   if (!Array.isArray(entry)) throw violation('sent an entry that is not a list')
   const [id, method, ...args] = entry as readonly Json[]
   if (args.length > MOST_ARGUMENTS) throw violation('sent too many arguments')
-  if (id === null && notes.has(method)) return { kind: 'note', method: method as NoteMethod, args }
-  if (Number.isSafeInteger(id) && requests.has(method)) {
-    return { kind: 'request', id: id as number, method: method as RequestMethod, args }
-  }
-  throw violation('called a method that there is not')
+  if (typeof method !== 'string') throw violation('called a method without a name')
+  if (id === null) return { kind: 'note', method, args }
+  if (Number.isSafeInteger(id)) return { kind: 'request', id: id as number, method, args }
+  throw violation('sent a request without a number')
 }
 
 /** The answer of a caller. */

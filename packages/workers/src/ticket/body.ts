@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS, LONGEST_TIMER_MS, type CommandWall, type CompartmentLimits } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { refused } from './ticket.ts'
+import { refused, refuseUnknown } from './ticket.ts'
 
 /** What a worker needs for a call besides the ticket, which has its digest. */
 export interface CallBody {
@@ -27,6 +27,7 @@ export const writeBody = (body: CallBody): Buffer =>
 export function readBody(bytes: Uint8Array): CallBody {
   const parsed = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'), BODY)
   const body = parsed.ok && isJsonObject(parsed.value) ? parsed.value : {}
+  refuseUnknown('description', body, NAMES)
   const { args, config, limits, confinement, isApproved, wall, commandMs, reverts } = body
   const fits = NAMES.every((name) => body[name] !== undefined) && isJsonObject(args) && isJsonObject(config)
     && isLimits(limits) && (confinement === null || typeof confinement === 'string') && typeof isApproved === 'boolean'

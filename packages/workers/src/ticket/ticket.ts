@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { BulkheadError, type Power } from '@bulkhead/contract'
-import { canonicalJson, isJsonObject, parseJson, type Json } from '@bulkhead/kit/json'
+import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { isPublicKey, isSignedBy, type MachineKey } from '../keys/machine-key.ts'
 
 /** What a caller allows one worker to do, once. */
@@ -78,6 +78,7 @@ export function readTicket(signed: string): Ticket {
   const end = signed.indexOf('.')
   const text = signed.slice(end + 1)
   const parsed = parseJson(text)
+  if (parsed.ok && isJsonObject(parsed.value)) refuseUnknown('ticket', parsed.value, Object.keys(FORMS))
   if (end < 0 || !parsed.ok || !isTicket(parsed.value)) throw refused('its ticket is not understood')
   const ticket = parsed.value as unknown as Ticket
   const signature = Buffer.from(signed.slice(0, end), 'base64url')
@@ -85,9 +86,14 @@ export function readTicket(signed: string): Ticket {
   return ticket
 }
 
-const isTicket = (value: Json): boolean => isJsonObject(value)
-  && Object.keys(value).every((name) => Object.hasOwn(FORMS, name))
-  && Object.entries(FORMS).every(([name, fits]) => fits(value[name]))
+/** A caller may be newer. What this version does not know could be a restriction. Throws WorkerRefused. */
+export function refuseUnknown(what: 'ticket' | 'description', value: JsonObject, names: readonly string[]): void {
+  const unknown = Object.keys(value).find((name) => !names.includes(name))
+  if (unknown === undefined) return
+  throw refused(`its ${what} has "${unknown.slice(0, 100)}", which this worker does not know. Update the worker`)
+}
+
+const isTicket = (value: Json): boolean => isJsonObject(value) && Object.entries(FORMS).every(([name, fits]) => fits(value[name]))
 
 /** Continues "A worker refused the call: ". */
 export const refused = (why: string): BulkheadError =>

@@ -56,4 +56,18 @@ export const WORKERS: readonly Mutant[] = [
     to: 'return tool',
     test: REFUSED,
   },
+  {
+    what: 'a ticket with a member that the worker does not know is refused',
+    file: 'packages/workers/src/ticket/ticket.ts',
+    from: 'if (unknown === undefined) return',
+    to: 'return',
+    test: 'packages/workers/test/tickets.test.ts',
+  },
+  {
+    what: 'a request of a newer worker is refused, and does not end the call',
+    file: 'packages/workers/src/messages/protocol.ts',
+    from: "  if (Number.isSafeInteger(id)) return {",
+    to: "  if (Number.isSafeInteger(id) && method !== 'newer') return {",
+    test: MESSAGES,
+  },
 ]

@@ -154,4 +154,18 @@ export const STORE_PLACEMENTS: readonly Mutant[] = [
     to: 'skewMs: 3_000_000',
     test: 'packages/workers/test/tickets.test.ts',
   },
+  {
+    what: 'a worker that drains finishes a call that it learns of only then',
+    file: `${FOLDER}/worker-seat.ts`,
+    from: '    await this.#taking\n    if (this.#calls.size === 0) this.#drained.resolve()',
+    to: '    if (this.#calls.size === 0) this.#drained.resolve()',
+    test: `${TESTS}/leases.test.ts`,
+  },
+  {
+    what: 'a login of a pool knows that calls of several tenants wait',
+    file: `${FOLDER}/worker-seat.ts`,
+    from: "this.#hasTenants = Number(row!['tenants']) > 1",
+    to: "this.#hasTenants = Number(row!['tenants']) > 100",
+    test: 'packages/store-postgres/test/tenants/pools.test.ts',
+  },
 ]
