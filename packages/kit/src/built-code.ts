@@ -22,7 +22,8 @@ type Kept<Code> = Built<Code> & { readonly digests: readonly string[] }
 export async function builtCode<Code>(name: string, module: string): Promise<Code> {
   const folder = getCompileCacheDir()
   if (!folder) return (await buildInThread<Code>(module)).code
-  const file = join(folder, `${name}.json`)
+  // Copies of the sources can share the folder.
+  const file = join(folder, `${name}-${sha256(module).slice(0, 16)}.json`)
   const kept = await readKept<Code>(file)
   if (kept !== undefined) return kept.code
   const built = await buildInThread<Code>(module)

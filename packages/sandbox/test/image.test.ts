@@ -65,16 +65,17 @@ it('can be built with modified modules', async () => {
   expect(other.script.text).toContain(one)
 })
 
-it('is the same from a cache, and after the cache was damaged or its sources changed', async () => {
+it('is the same from a cache, after the cache was damaged or its sources changed, and beside a copy of them', async () => {
   const program = `
     const { enableCompileCache } = require('node:module')
     const { directory } = enableCompileCache(process.argv[1])
-    const cache = directory + '/image.json'
     const { hash } = require('node:crypto')
     const { readFileSync, writeFileSync } = require('node:fs')
+    const module = ${JSON.stringify(import.meta.resolve('../src/process/image-code.ts'))}
+    const cache = directory + '/image-' + hash('sha256', module).slice(0, 16) + '.json'
     writeFileSync(cache, '{')
     const keep = (json) => writeFileSync(cache, hash('sha256', json) + '\\n' + json)
-    import(${JSON.stringify(import.meta.resolve('../src/process/image-code.ts'))}).then(async ({ imageCode }) => {
+    import(module).then(async ({ imageCode }) => {
       const built = await imageCode()
       const json = readFileSync(cache, 'utf8').split('\\n')[1]
       const kept = JSON.parse(json)
@@ -84,10 +85,13 @@ it('is the same from a cache, and after the cache was damaged or its sources cha
       writeFileSync(cache, hash('sha256', json) + '\\n' + marked)
       const damaged = await imageCode()
       keep(JSON.stringify({ ...JSON.parse(marked), digests: kept.digests.map((one, at) => at === 3 ? '' : one) }))
-      console.log(JSON.stringify([built, used, damaged, await imageCode()]))
+      const again = await imageCode()
+      const { builtCode } = await import(${JSON.stringify(import.meta.resolve('@bulkhead/kit/built-code'))})
+      const copy = 'data:text/javascript,export const build = () => ({ code: "of a copy", sources: [] })'
+      console.log(JSON.stringify([built, used, damaged, again, await builtCode('image', copy)]))
     })
   `
   const { stdout } = await promisify(execFile)(process.execPath, ['-e', program, await temporaryFolder()])
   const code = await imageCode()
-  expect(JSON.parse(stdout)).toEqual([code, { ...code, hull: 'marked' }, code, code])
+  expect(JSON.parse(stdout)).toEqual([code, { ...code, hull: 'marked' }, code, code, 'of a copy'])
 })
