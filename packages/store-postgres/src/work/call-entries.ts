@@ -1,8 +1,8 @@
 import type { BegunEffect, CallEntry, CallStart, OpenCall, Started } from '@bulkhead/contract'
 import type { Database, Row } from '../connection/database.ts'
 import { Batches } from './batches.ts'
-import { freezeIn } from './gate.ts'
-import { END, NOTE, SAVE, START, START_ALL } from './work-statements.ts'
+import { freezeIn, gateIn } from './gate.ts'
+import { END, GATE, NOTE, SAVE, START, START_ALL } from './work-statements.ts'
 
 /** A call as one statement writes it. */
 interface Written {
@@ -141,10 +141,20 @@ export class CallEntries {
     const isDurable = calls.some((call) => call.isDurable)
     const head = [this.#seat, isDurable, this.#guard.epoch] as const
     const [one, ...more] = calls
-    const [row] = one && more.length === 0
-      ? await this.#database.query(START, [...head, one.number, one.call, one.begun, one.revision ?? null])
-      : await this.#database.query(START_ALL, [...head, ...columnsOf(calls), calls.map(({ revision }) => revision ?? null)])
+    if (one && more.length === 0) {
+      const rows = await this.#database.query(START, [...head, one.number, one.call, one.begun, one.revision ?? null])
+      return [rows.length > 0 ? STARTED : await this.#refusal()]
+    }
+    const [row] = await this.#database.query(
+      START_ALL, [...head, ...columnsOf(calls), calls.map(({ revision }) => revision ?? null)])
     return answersIn(row!, calls)
+  }
+
+  /** Why a call was not started, as far as the gate still shows it. Otherwise it is decided again, and starts then. */
+  async #refusal(): Promise<Answer> {
+    const { epoch, freeze } = gateIn((await this.#database.query(GATE))[0]!)
+    if (epoch !== this.#guard.epoch) return 'unsure'
+    return freeze ? { is: 'frozen', freeze } : CHANGED
   }
 
   async #sendNotes(calls: readonly Written[]): Promise<readonly boolean[]> {
