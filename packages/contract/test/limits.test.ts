@@ -17,8 +17,8 @@ it('limits have these values', () => {
     idChars: 128, argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000,
     maxTimeoutMs: 3_600_000,
     argumentChanges: 4, policyMs: 600_000, judgeMs: 600_000, attempts: 3, backoffBase: 1.5, jitterMs: 500,
-    sessionIds: 100_000, waitingPerSlot: 16, approvalKeyBytes: 1_024, listedUses: 32, subagentDepth: 5, shownBytes: 204_800,
-    sessionSavedBytes: 1_048_576_000, shownImages: 20,
+    sessionIds: 100_000, waitingPerSlot: 16, approvalKeyBytes: 1_024, listedUses: 32, subagentDepth: 5,
+    shownBytes: 204_800, sessionSavedBytes: 1_048_576_000, shownImages: 20,
   })
   expect(MANIFEST_LIMITS).toEqual({
     manifestBytes: 262_144, tools: 128, connectedTools: 2_048, descriptionChars: 4_096, files: 2_000,

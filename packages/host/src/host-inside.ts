@@ -1,5 +1,7 @@
-import type { CompartmentUse, Layer, LoadReport } from '@bulkhead/contract'
+import type { CompartmentUse, Layer, LoadReport, Rule } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
+import type { Explanation } from './calls/explain.ts'
+import type { ToolCall } from './calls/receive.ts'
 import type { Hooks } from './model/hooks.ts'
 import type { ReplayedCalls } from './policy/stub.ts'
 import type { QuestionDesk } from './policy/interaction/question-desk.ts'
@@ -43,6 +45,8 @@ export interface ExtensionUse {
 }
 
 export interface InspectedSession extends Session {
+  /** `added`: as if the user had these rules, too. */
+  explain(call: ToolCall, added?: readonly Rule[]): Promise<Explanation>
   readonly switches: ToolSwitches
 }
 

@@ -62,10 +62,15 @@ it('calls a tool for a person, under the policy of the session, and says which a
 })
 
 it('offers the smallest rule that would have avoided a question, and one a step wider', async () => {
-  await using world = await openWorld({ stored: true })
-  const session = await world.host.openSession({ approver: { approve: async () => ({ decision: 'once' }) } })
+  const rules = [{ permission: 'write', pattern: 'src/never', action: 'deny' as const }]
+  await using world = await openWorld({ stored: true, host: { config: { audit: { arguments: true }, rules } } })
+  const session = await world.host.openSession({
+    approver: {
+      approve: async (asked) => ({ decision: JSON.stringify(asked).includes('src/no') ? 'reject' : 'once' }),
+    },
+  })
   const calls = [
-    ...['src/a', 'src/b', 'top'].map((path) => ['write', { path, content: '' }] as const),
+    ...['src/a', 'src/b', 'src/no', 'src/never', 'top'].map((path) => ['write', { path, content: '' }] as const),
     ['order', { what: 'tea' }] as const,
   ]
   for (const [index, [name, args]] of calls.entries()) await session.call({ id: `c${index}`, name, arguments: args })
@@ -76,8 +81,11 @@ it('offers the smallest rule that would have avoided a question, and one a step 
   expect(bySubject.get('src/a')).toMatchObject({
     rule: rule('write', 'src/a'),
     wider: {
-      rule: rule('write', 'src/**'), times: 2, alsoAllows: ['every call of write for src and everything in it'],
+      rule: rule('write', 'src/**'), times: 3, alsoAllows: ['every call of write for src and everything in it'],
+      // By the recorded arguments: what a rule denies stays denied.
+      others: { asked: 1, denied: 1, examples: ['src/b', 'src/no'], byKey: 0 },
     },
+    others: { asked: 0, denied: 0, examples: [], byKey: 0 },
   })
   expect(['top', 'order'].map((subject) => bySubject.get(subject)?.wider)).toEqual([undefined, undefined])
 })

@@ -1,6 +1,6 @@
 import {
   ANY_COMMAND, BulkheadError, powerItems, powerPhrases, type ApprovalRequest, type CommandVariable,
-  type CommandWall, type ErrorCode, type OutcomeOrigin, type RuleAction,
+  type CommandWall, type ErrorCode, type OutcomeOrigin, type Rule, type RuleAction,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import {
@@ -11,7 +11,7 @@ import { CallRun } from '../model/call-run.ts'
 import {
   callOf, ResolvedCall, ValidatedCall, type Call, type DecidedCall, type HostContext, type StageRecord,
 } from '../policy/call.ts'
-import { smallestChange, type SmallestChange } from '../policy/smallest-change.ts'
+import { asOfUser, smallestChange, withRules, type SmallestChange } from '../policy/smallest-change.ts'
 import { laterRules, type LaterRule } from '../policy/use-rules.ts'
 import { headless, type Verdict } from '../policy/model/verdict.ts'
 import { explainPlace, type ExplainedPlace } from './call-place.ts'
@@ -77,12 +77,13 @@ export interface Explanation {
 
 /**
  * The steps of `runCall` up to the decision. Watchdogs, guards and, if it derives the key, the tool are consulted as
- * for a call. Never rejects; nothing runs and nothing is stored.
+ * for a call. `added`: as if the user had these rules, too. Never rejects; nothing runs and nothing is stored.
  */
-export async function explainCall(proposal: Proposal, host: HostContext): Promise<Explanation> {
+export async function explainCall(proposal: Proposal, host: HostContext, added: readonly Rule[] = []): Promise<Explanation> {
   const run = new CallRun<StageRecord>(propose(proposal, host.clock))
   try {
-    const validated = check(run, take(run))
+    const checked = check(run, take(run))
+    const validated = added.length === 0 ? checked : run.reach(withRules(checked, { add: added.map(asOfUser), remove: new Set() }))
     await validated.session.approvals.refreshIfStale()
     const evaluated = await evaluateCall(validated, run.attempts, host)
     await refreshBudget(evaluated)

@@ -80,13 +80,13 @@ const asWritten = (
   permission: written, pattern, action, ...(passkey && { passkey }), author, source, ...(line !== undefined && { line }),
 })
 
-const asOfUser = (rule: Rule, index: number): ScopedRule => ({ ...rule, author: 'user', source: `proposed#/rules/${index}` })
+export const asOfUser = (rule: Rule, index: number): ScopedRule => ({ ...rule, author: 'user', source: `proposed#/rules/${index}` })
 
 /** Under the present rules with a change. undefined if a pattern cannot be used. */
 async function decideWith(change: RuleChange, decided: DecidedCall, host: HostContext): Promise<Decision | undefined> {
   const { call, decision: { analysis } } = decided
   try {
-    const changed = withPolicy(call, call.session.policy.withRules(change))
+    const changed = withRules(call, change)
     return (await evaluate(changed, new Attempts(), host, refuseChange, analysis)).evaluation
   } catch (error) {
     if (BulkheadError.is(error) && error.code === 'RequirementInvalid') return undefined
@@ -97,8 +97,9 @@ async function decideWith(change: RuleChange, decided: DecidedCall, host: HostCo
 /** The arguments are as policies left them. Another change would make it another call. */
 const refuseChange = (): Verdict => deny('watchdog', 'ArgumentsUnsettled', 'change', 'the arguments would change')
 
-function withPolicy(call: ValidatedCall, policy: SessionPolicy): ValidatedCall {
-  const scope = { ...call.scope, session: { ...call.session, policy } }
+/** Throws RequirementInvalid for a pattern that cannot be used. */
+export function withRules(call: ValidatedCall, change: RuleChange): ValidatedCall {
+  const scope = { ...call.scope, session: { ...call.session, policy: call.session.policy.withRules(change) } }
   return new ValidatedCall(new ResolvedCall(new Call({ ...call, scope }), call.timeoutMs, call.tool), call)
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { BulkheadError, requireOptions, type AgentManifest, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import { BulkheadError, requireOptions, type AgentManifest, type Outcome, type Rule, type ToolDefinition } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { forms } from '@bulkhead/kit/options'
 import type { Approval } from '../policy/approvals/approval.ts'
@@ -125,10 +125,10 @@ export class HostSession implements Session {
     return runCall(this.#propose(call, read, this.#enter(read.signal, 1)), this.#sources.host)
   }
 
-  explain(call: ToolCall): Promise<Explanation> {
+  explain(call: ToolCall, added?: readonly Rule[]): Promise<Explanation> {
     const cancel = (this.#turn?.scope ?? this.#cancel).begin()
     const proposal = this.#propose(call, NO_OPTIONS, { cancel, turn: cancel, turnNumber: 0, tools: this.#offered() })
-    return explainCall(proposal, this.#sources.host).finally(() => cancel.end())
+    return explainCall(proposal, this.#sources.host, added).finally(() => cancel.end())
   }
 
   approvals(): readonly Approval[] {

@@ -54,8 +54,20 @@ export interface AskedOften {
   readonly rule?: RuleDraft
   /** What else that rule would allow, in words. Empty: nothing. */
   readonly alsoAllows: readonly string[]
+  readonly others?: OtherCalls
   /** A rule one step wider. Absent where there is none. */
   readonly wider?: WiderRule
+}
+
+/** Recorded calls that a rule would have allowed unasked besides those that asked the question. */
+export interface OtherCalls {
+  /** How many of them were asked about, and how many were denied. */
+  readonly asked: number
+  readonly denied: number
+  /** What some of them were for. */
+  readonly examples: readonly string[]
+  /** So many were compared by what they were for only: the audit has no arguments by which the policy could decide them again. */
+  readonly byKey: number
 }
 
 export interface WiderRule {
@@ -64,6 +76,7 @@ export interface WiderRule {
   readonly times: number
   /** What else it would allow, in words. */
   readonly alsoAllows: readonly string[]
+  readonly others: OtherCalls
 }
 
 /** An approval that lasts. */

@@ -88,8 +88,10 @@ export const POLICY: PolicyView = {
     tool: 'bash', subject: 'npm test', times: 9, waitedMs: 340_000, rejected: 0,
     rule: { permission: 'bash', pattern: 'npm test', action: 'allow' },
     alsoAllows: ['scripts of package.json that npm test runs'],
+    others: { asked: 0, denied: 0, examples: [], byKey: 0 },
     wider: {
       rule: { permission: 'bash', pattern: 'npm *', action: 'allow' }, times: 12, alsoAllows: ['every command of npm'],
+      others: { asked: 3, denied: 1, examples: ['npm publish', 'npm run build'], byKey: 4 },
     },
   }],
   approvals: [],

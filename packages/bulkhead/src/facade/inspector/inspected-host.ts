@@ -22,7 +22,7 @@ export function inspectedHost(host: Host, inside: Inspectable, interactor: Inter
   }
   const health = new HealthViews(host, inside, chains)
   const recent = new RecentCalls(host, chains)
-  const policy = new PolicyViews(host, inside, recent)
+  const policy = new PolicyViews(host, inside, recent, chains)
   const tools = new ToolViews(host, inside, recent)
   return {
     version: CORE_VERSION, host: id, workspace: () => places.workspace, scope: store.forgets ? 'host' : 'store',

@@ -1,13 +1,14 @@
-import { comparePatterns, rulePlace, type Rule, type ScopedRule, type ToolListing } from '@bulkhead/contract'
-import type { CallRow } from '@bulkhead/contract/audit'
+import { rulePlace, type Rule, type ScopedRule, type ToolListing } from '@bulkhead/contract'
+import type { AuditChainReader, CallRow } from '@bulkhead/contract/audit'
 import { configuredRules, lintRules, type Explanation, type RuleFinding } from '@bulkhead/host'
 import type {
-  ApprovalItem, AskedOften, PolicyFinding, PolicyHeadline, PolicyView, RuleItem, TriedCall, TryCall,
+  ApprovalItem, AskedOften, OtherCalls, PolicyFinding, PolicyHeadline, PolicyView, RuleItem, TriedCall, TryCall, WiderRule,
 } from '@bulkhead/inspector/protocol'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../create-host.ts'
 import type { Inspectable } from '../inspectable.ts'
 import { ruleVariables } from '../loader-options.ts'
+import { coversKey, OtherCallsFinder } from '../policy/other-calls.ts'
 import { widerRule, widerWords } from '../policy/wider-rule.ts'
 import { lastOf, type RecentCalls } from './recent-use.ts'
 import { withSession } from './sessions.ts'
@@ -19,8 +20,11 @@ export class PolicyViews {
   readonly #host: Host
   readonly #inside: Inspectable
   readonly #recent: RecentCalls
+  readonly #chains: () => Promise<readonly AuditChainReader[]>
+  readonly #asked = new WeakMap<readonly CallRow[], Promise<readonly AskedOften[]>>()
 
-  constructor(host: Host, inside: Inspectable, recent: RecentCalls) {
+  constructor(host: Host, inside: Inspectable, recent: RecentCalls, chains: () => Promise<readonly AuditChainReader[]>) {
+    this.#chains = chains
     this.#host = host
     this.#inside = inside
     this.#recent = recent
@@ -37,8 +41,32 @@ export class PolicyViews {
     return {
       mode: config.merged.mode ?? 'ask', headline: headlineOf(rows, words), findings: findings.map(findingItem),
       rules: rules.map((rule, index) => ruleItem(rule, index, findings, rows)),
-      questions: askedOften(rows, new Set(tools.filter(isOfFiles).map(({ name }) => name))), approvals: await this.#approvals(),
+      questions: await this.#questions(rows, new Set(tools.filter(isOfFiles).map(({ name }) => name))),
+      approvals: await this.#approvals(),
     }
+  }
+
+  /** Once for each reading of the audit: calls are decided again in a session, which is recorded. */
+  #questions(rows: readonly CallRow[], ofFiles: ReadonlySet<string>): Promise<readonly AskedOften[]> {
+    return this.#asked.getOrInsertComputed(rows, async () => {
+      const often = askedOften(rows, ofFiles)
+      if (often.length === 0) return []
+      const chains = await this.#chains()
+      return withSession(this.#inside, undefined, async (session) => {
+        const finder = new OtherCallsFinder(chains, (name, args, added) =>
+          session.explain({ id: 'other', name, arguments: args }, added))
+        const questions: AskedOften[] = []
+        for (const { own, wider, ...one } of often) {
+          const others = rows.filter((row) => !own.includes(row))
+          const of = (rule: Rule): Promise<OtherCalls> => finder.of(rule, others, ofFiles.has(one.tool))
+          const { rule } = one
+          questions.push({
+            ...one, ...(rule && { others: await of(rule) }), ...(wider && { wider: { ...wider, others: await of(wider.rule) } }),
+          })
+        }
+        return questions
+      })
+    })
   }
 
   /** As `explain`: asks no person and runs nothing. */
@@ -94,7 +122,7 @@ const isOfFiles = ({ may }: ToolListing): boolean =>
  * The rule names exactly what was asked about. What the key leaves out, it allows whatever it is. `ofFiles`: tools whose
  * keys are paths.
  */
-function askedOften(rows: readonly CallRow[], ofFiles: ReadonlySet<string>): readonly AskedOften[] {
+function askedOften(rows: readonly CallRow[], ofFiles: ReadonlySet<string>): readonly Often[] {
   const asked = rows.filter(({ askedMs }) => askedMs !== undefined)
   const groups = Map.groupBy(asked, ({ tool, subject }) => JSON.stringify([tool, subject]))
   return [...groups.values()].map((own) => {
@@ -103,7 +131,7 @@ function askedOften(rows: readonly CallRow[], ofFiles: ReadonlySet<string>): rea
     const rule = { permission: shown(tool), pattern: shown(subject), action: 'allow' as const }
     const wider = isRule ? widerRule(rule, ofFiles.has(tool)) : undefined
     return {
-      tool: shown(tool), subject: shown(subject), times: own.length,
+      own, tool: shown(tool), subject: shown(subject), times: own.length,
       waitedMs: own.reduce((sum, { askedMs = 0 }) => sum + askedMs, 0),
       rejected: own.filter(({ state }) => state === 'denied').length, ...(isRule && { rule }),
       alsoAllows: isRule ? [shown(`calls of ${tool} for the same subject with other arguments`)] : [],
@@ -114,9 +142,15 @@ function askedOften(rows: readonly CallRow[], ofFiles: ReadonlySet<string>): rea
   }).toSorted((a, b) => b.waitedMs - a.waitedMs || b.times - a.times).slice(0, MOST_QUESTIONS)
 }
 
+/** A question before it is known which other calls its rules would allow. */
+interface Often extends Omit<AskedOften, 'others' | 'wider'> {
+  readonly own: readonly CallRow[]
+  readonly wider?: Omit<WiderRule, 'others'>
+}
+
 /** How many of the questions a rule would have avoided. */
-const timesOf = (rule: Rule, asked: readonly CallRow[], isPath: boolean): number => asked.filter(({ tool, subject }) =>
-  tool === rule.permission && comparePatterns({ pattern: subject, action: 'allow' }, rule, isPath ? 'path' : 'text') !== undefined).length
+const timesOf = (rule: Rule, asked: readonly CallRow[], isPath: boolean): number =>
+  asked.filter((row) => coversKey(rule, row, isPath)).length
 
 function triedCall({ decision, code, chain, remedies, wall }: Explanation): TriedCall {
   return {

@@ -1,4 +1,4 @@
-import type { ApprovalItem, AskedOften, PolicyFinding, PolicyView, RuleItem } from '../../protocol.ts'
+import type { ApprovalItem, AskedOften, OtherCalls, PolicyFinding, PolicyView, RuleItem } from '../../protocol.ts'
 import { clock, duration, plural, shown, when } from '../model/words.ts'
 import { useLoaded } from '../parts/hooks.ts'
 import { Empty, Lines, RuleText } from '../parts/texts.tsx'
@@ -57,7 +57,7 @@ const Questions = ({ of }: { of: readonly AskedOften[] }) => (
         </tr>
       </thead>
       <tbody>
-        {of.map(({ tool, subject, times, waitedMs, rejected, rule, alsoAllows, wider }) => (
+        {of.map(({ tool, subject, times, waitedMs, rejected, rule, alsoAllows, others, wider }) => (
           <tr>
             <td>
               <b>{shown(tool)}</b> <span class="mono">{shown(subject)}</span>
@@ -72,6 +72,7 @@ const Questions = ({ of }: { of: readonly AskedOften[] }) => (
             <td>
               {rule === undefined ? <span class="quiet">none: no rule may answer it</span> : <RuleText rule={rule} />}
               <AlsoAllows of={alsoAllows} />
+              {others && <Others of={others} />}
               {wider && (
                 <details class="small">
                   <summary>
@@ -79,6 +80,7 @@ const Questions = ({ of }: { of: readonly AskedOften[] }) => (
                   </summary>
                   <RuleText rule={wider.rule} />
                   <AlsoAllows of={wider.alsoAllows} />
+                  <Others of={wider.others} />
                 </details>
               )}
             </td>
@@ -93,6 +95,18 @@ const AlsoAllows = ({ of }: { of: readonly string[] }) => of.length > 0 && (
   <div class="small">
     <span class="quiet">It would also allow:</span>
     <Lines of={of} />
+  </div>
+)
+
+/** Which other recorded calls a rule would have decided otherwise. */
+const Others = ({ of: { asked, denied, examples, byKey } }: { of: OtherCalls }) => (
+  <div class="small quiet">
+    {asked + denied === 0
+      ? 'No other recorded call would have been decided otherwise.'
+      : `Of other recorded calls, it would have allowed ${asked} that asked and ${denied} that ${denied === 1 ? 'was' : 'were'} denied: `}
+    <span class="mono">{examples.map(shown).join(', ')}</span>
+    {asked + denied > examples.length && ', …'}
+    {byKey > 0 && ` (${byKey} compared by key, because the audit has no arguments)`}
   </div>
 )
 

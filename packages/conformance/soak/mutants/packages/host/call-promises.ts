@@ -170,13 +170,6 @@ export const HOST_CALL_PROMISES: readonly Mutant[] = [
     test: 'packages/host/test/records/redaction.test.ts',
   },
   {
-    what: 'Values of named secrets are removed from records',
-    file: 'packages/host/src/records/redaction.ts',
-    from: '...SECRET_FORMS, ...NAMED_FORMS]',
-    to: '...SECRET_FORMS]',
-    test: 'packages/host/test/records/redaction.test.ts',
-  },
-  {
     what: 'Members with the name of a secret are removed from records',
     file: 'packages/host/src/records/redaction.ts',
     from: 'isSecretName(key) ? REDACTED : value(member)',

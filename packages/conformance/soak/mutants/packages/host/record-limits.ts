@@ -170,6 +170,13 @@ export const HOST_RECORD_LIMITS: readonly Mutant[] = [
     test: 'packages/host/test/records/sidecar.test.ts',
   },
   {
+    what: 'Values of named secrets are removed from records',
+    file: 'packages/host/src/records/redaction.ts',
+    from: '...SECRET_FORMS, ...NAMED_FORMS]',
+    to: '...SECRET_FORMS]',
+    test: 'packages/host/test/records/redaction.test.ts',
+  },
+  {
     what: 'MAX_TEXT_CHARS: text of a third party in the audit',
     file: 'packages/host/src/records/audit-forms.ts',
     from: 'if (text.length <= most) return',
