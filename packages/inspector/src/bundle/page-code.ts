@@ -13,8 +13,13 @@ const PAGE = fileURLToPath(new URL('../page', import.meta.url))
 const ROLLDOWN = fileURLToPath(import.meta.resolve('rolldown'))
 const STYLES = ['base.css', 'parts.css', 'waiting.css', 'calls.css', 'views.css'].map((name) => join(PAGE, 'styles', name))
 
-/** Bundled at first use, and kept while no source changes. */
-export const pageCode = (): Promise<PageCode> => builtCode('inspector', import.meta.url)
+let built: Promise<PageCode> | undefined
+
+/** Bundled at first use, and kept by later processes while no source changes. */
+export function pageCode(): Promise<PageCode> {
+  built ??= builtCode<PageCode>('inspector', import.meta.url)
+  return built
+}
 
 /** Called in a thread. */
 export async function build(): Promise<Built<PageCode>> {

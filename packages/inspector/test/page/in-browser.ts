@@ -17,18 +17,26 @@ export interface Opened {
 
 const LIKE_A_DESK: BrowserContextOptions = { viewport: { width: 1_100, height: 700 }, reducedMotion: 'reduce' }
 
-/** Starts one browser for a file of tests. Each server has a port, so what a tab keeps is of its test only. */
+let shared: Promise<Browser> | undefined
+
+/** One for all files that run in this process. It ends with the process. */
+function startedBrowser(): Promise<Browser> {
+  shared ??= playwright.launch({ executablePath: chromium()!, args: [...CHROMIUM_OPTIONS] })
+  return shared
+}
+
+/** A context for a file of tests. Each server has a port, so what a tab keeps is of its test only. */
 export function inBrowser(): {
   readonly serve: () => Promise<Answering>
   readonly tab: (options?: BrowserContextOptions) => Promise<Opened>
 } {
   let browser: Browser
-  let shared: BrowserContext
+  let common: BrowserContext
   beforeAll(async () => {
-    browser = await playwright.launch({ executablePath: chromium()!, args: [...CHROMIUM_OPTIONS] })
-    shared = await browser.newContext(LIKE_A_DESK)
+    browser = await startedBrowser()
+    common = await browser.newContext(LIKE_A_DESK)
   })
-  afterAll(() => browser?.close())
+  afterAll(() => common?.close())
   return {
     async serve() {
       const server = await new Answering().listen()
@@ -39,7 +47,7 @@ export function inBrowser(): {
       return server
     },
     async tab(options) {
-      const context = options ? await browser.newContext({ ...LIKE_A_DESK, ...options }) : shared
+      const context = options ? await browser.newContext({ ...LIKE_A_DESK, ...options }) : common
       const page = await context.newPage()
       onTestFinished(() => (options ? context : page).close())
       page.setDefaultTimeout(60_000)
