@@ -22,6 +22,6 @@ it('these are the placements and collections', () => {
   expect(PLACEMENTS).toEqual(['inline', 'thread', 'process'])
   expect(STORE_COLLECTIONS).toEqual([
     'state', 'approval', 'paused', 'trust', 'call', 'outcome', 'session', 'budget', 'client', 'question',
-    'recording',
+    'recording', 'capture',
   ])
 })

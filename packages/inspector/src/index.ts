@@ -1,5 +1,6 @@
 export { pageCode } from './bundle/page.ts'
 export type * from './protocol.ts'
+export { capturedCall } from './server/calls/capture.ts'
 export type {
   CapturedOutcome, Inspected, MadeOutcome, ObservedUse, OpenQuestion, QuestionAnswer, QuestionChange, QuestionSource,
 } from './server/inspected.ts'

@@ -5,7 +5,7 @@ import * as passkeys from '../src/passkeys/index.ts'
 import * as protocol from '../src/protocol.ts'
 
 it('the package exports the documented names', () => {
-  expect(Object.keys(inspector).toSorted()).toEqual(['createInspectorServer', 'listen', 'pageCode'])
+  expect(Object.keys(inspector).toSorted()).toEqual(['capturedCall', 'createInspectorServer', 'listen', 'pageCode'])
   expect(Object.keys(links).toSorted()).toEqual(['ANSWER_PURPOSE', 'createAnswerLinks'])
   expect(Object.keys(passkeys)).toEqual(['createRegistration'])
   expect(Object.keys(protocol)).toEqual([])

@@ -16,6 +16,7 @@ import { canonicalFilter, inCanonicalFolder } from './canonical-options.ts'
 import { cacheFolder, canonicalPath, homeFolder } from './folders.ts'
 import { type CreateHostOptions, type Host, HOST_OPTIONS } from './host-types.ts'
 import { loaderOptions, userFolder } from './loader-options.ts'
+import { obeyOrders } from './capture/obeyed-orders.ts'
 import { inspectable } from './inspectable.ts'
 import { mcpBook } from './mcp-book.ts'
 import { type OpenPlace, openPlace, OpenPlaces, type TrustChoice } from './open-place.ts'
@@ -210,13 +211,21 @@ export async function assembleHost(
       await tenants?.close()
       const closed = await host.close()
       stopTracing()
+      for (const step of atClose) await step()
       await places.close()
       await closeStore(store)
       return closed
     },
   }
   const stopTracing = await traceWherePresent(whole)
-  inspectable.set(whole, { core: host, places, store, id: owner.id, home: options.home, passkeys })
+  const onFault = (error: unknown): void => host.inside.suppressed('capture for inspectors', error)
+  const atClose = new Set(store.forgets ? [] : [obeyOrders({
+    store, id: owner.id, config: () => host.inside.loaded().config.merged, isBusy: () => host.inside.sessions().length > 0, onFault,
+    begin: async () => new (await import('./capture/captured-calls.ts')).CapturedCalls({
+      store, id: owner.id, inside: host.inside, onFault, watchFrames: (name, listener) => places.servers.watchFrames(name, listener),
+    }),
+  })])
+  inspectable.set(whole, { core: host, places, store, id: owner.id, home: options.home, passkeys, closing: atClose })
   return { host: whole, place: first }
 }
 

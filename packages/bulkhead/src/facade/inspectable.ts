@@ -10,6 +10,8 @@ export interface Inspectable {
   readonly passkeys: PasskeyRing
   /** Of the host on its store. */
   readonly id: string
+  /** What the host does before it closes its store. */
+  readonly closing: Set<() => Promise<void>>
   /** The folder of the global layer. */
   readonly home: string | undefined
 }

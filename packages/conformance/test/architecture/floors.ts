@@ -62,7 +62,7 @@ const INNER_FLOORS: Readonly<Record<string, Floors>> = {
   'packages/broker/src/net': ['inner-relay.ts', 'relay.ts', 'keys', '*'],
   'packages/bulkhead/src/cli': ['main.ts', ['calls', 'packages', 'policy', 'publish', 'servers', 'system'], '*'],
   'packages/bulkhead/src/facade': [
-    'library.ts', 'inspector', '*', ['bundling', 'passkeys', 'policy', 'replay', 'terminal'], 'folders.ts',
+    'library.ts', 'inspector', '*', ['bundling', 'capture', 'passkeys', 'policy', 'replay', 'terminal'], 'folders.ts',
   ],
   'packages/inspector/src/server': ['*', 'events', ['calls', 'waiting'], 'access', ['fault.ts', 'inspected.ts']],
   'packages/sandbox/src/worker/shims': ['*', 'crypto', 'host.ts'],

@@ -5,7 +5,7 @@ import type { Work } from './work.ts'
 
 export const STORE_COLLECTIONS = [
   'state', 'approval', 'paused', 'trust', 'call', 'outcome', 'session', 'budget', 'client', 'question',
-  'recording',
+  'recording', 'capture',
 ] as const
 export type StoreCollection = (typeof STORE_COLLECTIONS)[number]
 

@@ -44,7 +44,7 @@ export interface HealthEvent {
   readonly view: HealthView
 }
 
-/** Begins with the first messages of the connection to the server. A message may be sent twice: compare `seq`. */
+/** Begins with the first messages of the connection to the server. A message may be sent twice: compare `host` and `seq`. */
 export interface FramesEvent {
   readonly type: 'frames'
   readonly frames: readonly Frame[]

@@ -122,10 +122,12 @@ export interface HealthSeries {
 
 /** A message of an MCP server, redacted and cut. */
 export interface Frame {
-  /** In the order of all messages of the server, also those that were not watched. */
+  /** In the order of all messages of the server in that process, also those that were not watched. */
   readonly seq: number
   readonly at: number
   readonly server: string
+  /** Absent: of the process of the inspector. Others send theirs only while capture is on, about two seconds later. */
+  readonly host?: string
   /** in: from the server. */
   readonly direction: 'in' | 'out'
   readonly text: string

@@ -5,7 +5,7 @@ import type { AuditChainReader } from '@bulkhead/contract/audit'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { AskedPasskey } from '../passkeys/demand.ts'
 import type {
-  Frame, HealthView, InstallPreview, MakeCall, PolicyView, ToolInput, ToolsView, TriedCall, TryCall,
+  CapturedCall, Frame, HealthView, InstallPreview, MakeCall, PolicyView, ToolInput, ToolsView, TriedCall, TryCall,
 } from '../protocol.ts'
 
 /** What the inspector sees of a host. `bulkhead` implements it. */
@@ -22,6 +22,8 @@ export interface Inspected {
   onUse(listener: (use: ObservedUse) => void): () => void
   /** Arguments and results of calls, redacted, while the returned function has not been called. */
   capture(listener: (call: CapturedOutcome) => void): () => void
+  /** What another host on the store captured of a call, while capture is on. Rejects with StoreUnavailable. */
+  capturedElsewhere(session: string, call: string): Promise<CapturedCall | undefined>
   readonly questions: QuestionSource
   /** The audits of the store. Empty if nothing outlives the host. Rejects with StoreUnavailable. */
   chains(): Promise<readonly AuditChainReader[]>

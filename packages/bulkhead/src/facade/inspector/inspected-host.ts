@@ -2,6 +2,7 @@ import type { Interactor } from '@bulkhead/contract'
 import type { AuditChainReader } from '@bulkhead/contract/audit'
 import type { Json } from '@bulkhead/kit/json'
 import type { Inspected } from '@bulkhead/inspector'
+import { CaptureElsewhere } from '../capture/capture-elsewhere.ts'
 import type { Host } from '../create-host.ts'
 import type { Inspectable } from '../inspectable.ts'
 import { CORE_VERSION } from '../version.ts'
@@ -20,6 +21,9 @@ export function inspectedHost(host: Host, inside: Inspectable, interactor: Inter
     const several = await store.chains?.()
     return several ?? [{ name: '', records: (from, limit) => store.records(from, limit), auditSpan: () => store.auditSpan() }]
   }
+  const elsewhere = store.forgets ? undefined
+    : new CaptureElsewhere(store, id, (error) => core.inside.suppressed('capture of other hosts', error))
+  if (elsewhere) inside.closing.add(() => elsewhere.end())
   const health = new HealthViews(host, inside, chains)
   const recent = new RecentCalls(host, chains)
   const policy = new PolicyViews(host, inside, recent, chains)
@@ -29,15 +33,23 @@ export function inspectedHost(host: Host, inside: Inspectable, interactor: Inter
     on: (listener, types) => host.on(listener, types),
     onUse: (listener) => core.inside.onUse(({ sessionId, callId, readBytes, writtenBytes, ...use }) =>
       listener({ ...use, session: sessionId, call: callId, bytesRead: readBytes, bytesWritten: writtenBytes })),
-    capture: (listener) => core.inside.addHooks({
-      afterToolExecution({ sessionId, callId, arguments: args }, outcome) {
-        const { metadata: _metadata, ...result } = outcome
-        listener({
-          session: sessionId, call: callId, arguments: core.inside.redact(args),
-          result: core.inside.redact(result as unknown as Json),
-        })
-      },
-    }),
+    capture(listener) {
+      elsewhere?.begin()
+      const removeHooks = core.inside.addHooks({
+        afterToolExecution({ sessionId, callId, arguments: args }, outcome) {
+          const { metadata: _metadata, ...result } = outcome
+          listener({
+            session: sessionId, call: callId, arguments: core.inside.redact(args),
+            result: core.inside.redact(result as unknown as Json),
+          })
+        },
+      })
+      return () => {
+        removeHooks()
+        void elsewhere?.end()
+      }
+    },
+    capturedElsewhere: async (session, call) => elsewhere?.call(session, call),
     questions: questionsOf(host, inside),
     chains,
     hosts: () => host.hosts(),
@@ -51,7 +63,15 @@ export function inspectedHost(host: Host, inside: Inspectable, interactor: Inter
     health: () => health.view(),
     watchFrames(server, listener) {
       const watch = places.servers.watchFrames(server, (frame) => listener({ ...frame, server }))
-      return watch && { first: () => watch.first().map((frame) => ({ ...frame, server })), stop: () => watch.stop() }
+      if (watch === undefined) return undefined
+      const endElsewhere = elsewhere?.watch(server, listener)
+      return {
+        first: () => watch.first().map((frame) => ({ ...frame, server })),
+        stop() {
+          watch.stop()
+          endElsewhere?.()
+        },
+      }
     },
   }
 }

@@ -2,6 +2,41 @@ import type { Mutant } from '../mutant.ts'
 
 export const BULKHEAD: readonly Mutant[] = [
   {
+    what: 'MOST_CALLS: captured calls of a host in the store',
+    file: 'packages/bulkhead/src/facade/capture/captured-calls.ts',
+    from: 'this.#calls.size <= MOST_CALLS || oldest',
+    to: 'this.#calls.size > 0 || oldest',
+    test: 'packages/bulkhead/test/capture/captured-calls.test.ts',
+  },
+  {
+    what: 'MOST_FRAMES: captured messages of a server in the store',
+    file: 'packages/bulkhead/src/facade/capture/captured-calls.ts',
+    from: 'frames.length > MOST_FRAMES || chars',
+    to: 'chars',
+    test: 'packages/bulkhead/test/capture/captured-calls.test.ts',
+  },
+  {
+    what: 'MOST_FRAME_CHARS: length of captured messages of a server',
+    file: 'packages/bulkhead/src/facade/capture/captured-calls.ts',
+    from: ' || chars > MOST_FRAME_CHARS',
+    to: '',
+    test: 'packages/bulkhead/test/capture/captured-calls.test.ts',
+  },
+  {
+    what: 'STALE_MS: an order of an inspector that is gone ends',
+    file: 'packages/bulkhead/src/facade/capture/capture-records.ts',
+    from: "if (Math.abs(Date.now() - value['at']) > STALE_MS) return undefined",
+    to: '',
+    test: 'packages/bulkhead/test/capture/captured-calls.test.ts',
+  },
+  {
+    what: 'record: false forbids a capture in the store',
+    file: 'packages/bulkhead/src/facade/capture/obeyed-orders.ts',
+    from: 'config().record === false || ',
+    to: '',
+    test: 'packages/bulkhead/test/capture/captured-calls.test.ts',
+  },
+  {
     what: 'MOST_OVER: closed sessions whose late results are refused',
     file: 'packages/bulkhead/src/facade/sidecar.ts', from: 'if (over.size > MOST_OVER) over',
     to: 'if (over.size < 0) over', test: 'packages/bulkhead/test/sidecar.test.ts',

@@ -19,7 +19,7 @@ export function CaptureSwitch() {
   return (
     <label
       class="row tight"
-      title={`The last ${state.limit} calls, redacted and cut, in memory only. Off clears them.`}
+      title={`The last ${state.limit} calls of each process, redacted and cut: those of the inspector's own in memory, those of others in the store. Off clears them.`}
     >
       {fault && <span class="bad">{fault}</span>}
       Capture arguments and results{state.on && ` (${state.kept} of ${state.limit})`}

@@ -54,12 +54,15 @@ function Watched({ server, selected, onSelect }: Watching) {
   const [missed, setMissed] = useState(0)
   const [total, setTotal] = useState(0)
   useEffect(() => {
-    let last = 0
+    /** By process. */
+    const last = new Map<string, number>()
     const stops = [
       listen({
         frames: (event) => {
-          const own = event.frames.filter((frame) => frame.server === server && frame.seq > last)
-          last = own.at(-1)?.seq ?? last
+          const own = event.frames.filter(
+            (frame) => frame.server === server && frame.seq > (last.get(frame.host ?? '') ?? 0),
+          )
+          for (const { host = '', seq } of own) last.set(host, seq)
           setFrames((before) => [...own.toReversed(), ...before].slice(0, MOST))
           setTotal((count) => count + own.length)
           setMissed((count) => count + event.missed)
@@ -88,7 +91,7 @@ function Watched({ server, selected, onSelect }: Watching) {
         tabIndex={0}
         role={frames.length > 0 ? 'listbox' : 'region'}
         aria-label={`Messages of ${shown(server)}, newest first`}
-        aria-activedescendant={selected && `frame-${selected.seq}`}
+        aria-activedescendant={selected && idOf(selected)}
         onKeyDown={onKeyDown}
       >
         <VirtualRows scroller={scroller} count={frames.length} height={HEIGHT} added={total}>
@@ -97,12 +100,13 @@ function Watched({ server, selected, onSelect }: Watching) {
             const direction = frame.direction === 'in' ? '← in' : '→ out'
             return (
               <div
-                key={frame.seq}
-                id={`frame-${frame.seq}`}
+                key={idOf(frame)}
+                id={idOf(frame)}
                 role="option"
                 aria-selected={frame === selected}
                 aria-posinset={row.index + 1}
                 aria-setsize={frames.length}
+                title={frame.host === undefined ? 'of this process' : `of the host ${shown(frame.host)}`}
                 class={`frame${frame === selected ? ' selected' : ''}`}
                 style={placed(row)}
                 onClick={() => onSelect(frame)}
@@ -121,11 +125,13 @@ function Watched({ server, selected, onSelect }: Watching) {
       <p class="list-foot">
         {plural(frames.length, 'message')}
         {missed > 0 && `, ${missed} came too fast and are not here`}. The first 8 of a connection are kept. Others are
-        here only if they come while you watch.
+        here only if they come while you watch, and those of other processes only while capture is on.
       </p>
     </>
   )
 }
+
+const idOf = ({ host = '', seq }: Frame): string => `frame-${seq}-${host}`
 
 function indented(text: string): string {
   try {

@@ -9,13 +9,15 @@ import { callIdOf, shown, type LiveCall } from './live-call.ts'
 import type { LiveCalls } from './live-calls.ts'
 import { auditRecords, pastCall, pastCalls } from './past-calls.ts'
 
+type CallSources = Pick<Inspected, 'capturedElsewhere' | 'chains' | 'hosts' | 'scope'>
+
 /** The calls of this process, and those of the audit. */
 export class CallsViews {
-  readonly #inspected: Pick<Inspected, 'chains' | 'hosts' | 'scope'>
+  readonly #inspected: CallSources
   readonly #live: LiveCalls
   readonly #capture: Capture
 
-  constructor(inspected: Pick<Inspected, 'chains' | 'hosts' | 'scope'>, live: LiveCalls, capture: Capture) {
+  constructor(inspected: CallSources, live: LiveCalls, capture: Capture) {
     this.#inspected = inspected
     this.#live = live
     this.#capture = capture
@@ -40,7 +42,7 @@ export class CallsViews {
     const live = this.#live.get(id)
     const { chains } = await this.#chains()
     const past = await pastCall(chains, session, call).catch(() => undefined)
-    const captured = this.#capture.get(id)
+    const captured = this.#capture.get(id) ?? await this.#inspected.capturedElsewhere(session, call).catch(() => undefined)
     if (live === undefined && past === undefined) {
       throw new RequestFault('NotFound', `There is no call ${shown(call)} in the session ${shown(session)}.`)
     }

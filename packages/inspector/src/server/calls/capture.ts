@@ -38,13 +38,18 @@ export class Capture {
 
   #keep({ session, call, arguments: args, result }: CapturedOutcome): void {
     if (this.#stop === undefined) return
-    const [given, returned] = [shownJson(args), shownJson(result)]
-    this.#kept.set(callIdOf(session, call), { arguments: given.text, result: returned.text, cut: given.isCut || returned.isCut })
+    this.#kept.set(callIdOf(session, call), capturedCall(args, result))
     for (const id of this.#kept.keys()) {
       if (this.#kept.size <= MOST_CALLS) break
       this.#kept.delete(id)
     }
   }
+}
+
+/** Contract: without secrets. */
+export function capturedCall(args: Json, result: Json): CapturedCall {
+  const [given, returned] = [shownJson(args), shownJson(result)]
+  return { arguments: given.text, result: returned.text, cut: given.isCut || returned.isCut }
 }
 
 /** For people, and bounded. */
