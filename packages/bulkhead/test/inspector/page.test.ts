@@ -86,7 +86,7 @@ describe('the page of a real host', needs('Chromium'), () => {
     await page.getByRole('alert').getByText('must be integer').waitFor()
     expect(await page.getByLabel('Servings').getAttribute('aria-invalid')).toBe('true')
     await page.getByLabel('Servings').fill('2')
-    expect(await barriers(page)).toEqual([])
+    if (thoroughly(false, true)) expect(await barriers(page)).toEqual([])
     await button(page, 'Call order').click()
     await link(page, 'answer it').click()
     await button(page, 'Allow this call').click()
