@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { needs } from './scripts/machine.ts'
 import { SummaryReporter } from './scripts/vitest/report.ts'
+import { Sequencer } from './scripts/vitest/sequencer.ts'
 
 /** How long a test may wait without progress. `scripts/vitest/runner.ts` and `expect.poll` say what it waits for. */
 const WAIT_MS = 60_000
@@ -22,6 +23,7 @@ export default defineConfig(({ mode }) => ({
     // Node imports the sources itself, as programs that use the packages do. Transforming them took a tenth of the time.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     runner: path('scripts/vitest/runner.ts'),
+    sequence: { sequencer: Sequencer },
     tags: [
       { name: 'walls', description: 'Depends on the walls of the system. `pnpm walls` runs it without bubblewrap.' },
       { name: 'git', description: 'Needs git.', ...needs('git') },

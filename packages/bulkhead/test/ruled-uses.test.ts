@@ -62,6 +62,12 @@ async function open(
     session.call({ id: crypto.randomUUID(), name, arguments: args })
   return { session, call, asked }
 }
+/** More files than can be hidden, and without bubblewrap more than can be granted one by one. */
+function writeMany(): void {
+  mkdirSync(join(folder, 'work/many'))
+  const count = has('bubblewrap') ? 1_001 : 4_200
+  for (let index = 0; index < count; index++) writeFileSync(join(folder, 'work/many', String(index)), '')
+}
 const textOf = (outcome: Outcome): unknown => outcome.type === 'output' ? outcome.data : outcome.error.code
 
 describe('a tool of a package', () => {
@@ -185,19 +191,16 @@ describe('bundled tools', () => {
           rule('bash', 'keys/**', 'deny'), 'touch a.txt',
           has('bubblewrap') ? undefined : /cannot be kept from ".*keys"\./,
         ],
+        [rule('fs.read', 'missing', 'deny'), 'touch a.txt', undefined],
+        [rule('net.fetch', 'evil.example', 'deny'), 'node -e 1', undefined],
         [
           rule('fs.read', 'many/0', 'deny'), 'ls many',
           has('bubblewrap') ? undefined : /too many entries beside them to grant one by one/,
         ],
-        [rule('fs.read', 'missing', 'deny'), 'touch a.txt', undefined],
-        [rule('net.fetch', 'evil.example', 'deny'), 'node -e 1', undefined],
       ]
-      mkdirSync(join(folder, 'work/many'))
-      // More than can be hidden, and without bubblewrap more than can be granted one by one.
-      const many = has('bubblewrap') ? 1_001 : 4_200
-      for (let index = 0; index < many; index++) writeFileSync(join(folder, 'work/many', String(index)), '')
       onTestFinished(() => rmSync(join(folder, 'work/many'), { recursive: true }))
       for (const [denying, command, refused] of cases) {
+        if (command === 'ls many') writeMany()
         const { call, session, asked } = await open([denying], async () => ({ decision: 'reject' }), { mode: 'ask' })
         const { decision, code, chain } = await session.explain({ id: 'e', name: 'bash', arguments: { command } })
         const outcome = await call('bash', { command })
