@@ -94,6 +94,10 @@ it('two trusted workers cannot speak for one attempt', async () => {
 it('a result is read if a trusted worker signed it for this attempt', () => {
   const bytes = writeResult({ value: { a: 1 } }, channel, worker)
   expect(readResult(bytes, channel, inbox())).toEqual({ value: { a: 1 } })
+  const use = { part: 'net', subject: 'GET x', ms: 1, agoMs: 2, failed: false, readBytes: 3, writtenBytes: 0 } as const
+  const wrong = [{ ...use, part: 'all' }, { ...use, ms: -1 }, { ...use, subject: 1 }, null] as unknown as typeof use[]
+  const told = writeResult({ value: 1, uses: [...wrong, ...Array<typeof use>(40).fill(use)] }, channel, worker)
+  expect(readResult(told, channel, inbox()).uses).toEqual(Array(28).fill(use))
   expect(codeOf(() => readResult(bytes, { ...channel, epoch: 2 }, inbox()))).toBe('BoundaryViolation')
   const edited = Buffer.from(bytes)
   edited[edited.length - 3]! ^= 1

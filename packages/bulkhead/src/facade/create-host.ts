@@ -220,7 +220,7 @@ export async function assembleHost(
   const stopTracing = await traceWherePresent(whole)
   const onFault = (error: unknown): void => host.inside.suppressed('capture for inspectors', error)
   const atClose = new Set(store.forgets ? [] : [obeyOrders({
-    store, id: owner.id, config: () => host.inside.loaded().config.merged, isBusy: () => host.inside.sessions().length > 0, onFault,
+    store, id: owner.id, config: () => host.inside.loaded().config.merged, isBusy: () => host.inside.sessions().length > 0,
     begin: async () => new (await import('./capture/captured-calls.ts')).CapturedCalls({
       store, id: owner.id, inside: host.inside, onFault, watchFrames: (name, listener) => places.servers.watchFrames(name, listener),
     }),

@@ -68,8 +68,8 @@ it('begins with an order of another inspector, and ends without one, or with one
     begun++
     return new CapturedCalls(sources)
   }
-  const { onFault } = sources
-  const stop = obeyOrders({ store, id: 'here', config: () => ({ record }), isBusy: () => true, begin, onFault })
+  const config = () => (record === undefined ? {} : { record })
+  const stop = obeyOrders({ store, id: 'here', config, isBusy: () => true, begin })
   const order = (id: string) => store.write('capture', orderKey(id), { at: Date.now(), servers: ['ship'] })
   await store.write('capture', 'captured/call/s/left', null)
   await vi.advanceTimersByTimeAsync(2_500)

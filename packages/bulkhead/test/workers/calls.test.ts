@@ -139,6 +139,9 @@ describe('a call on a worker', needs('PostgreSQL'), () => {
     expect(await call('writes', { path: 'open/a.txt' })).toMatchObject({ type: 'output', data: ['open'] })
     expect(readFileSync(join(shop, 'open/a.txt'), 'utf8')).toBe('far')
     expect(existsSync(join(fleet.workspace, 'open'))).toBe(false)
+    expect(events.at(-1)).toMatchObject({
+      type: 'ToolInvocationSucceeded', uses: [{ part: 'fs.write', subject: 'open/a.txt', writtenBytes: 3 }, {}],
+    })
     expect(await call('writes', { path: 'closed.txt' })).toMatchObject({ error: { code: 'CapabilityDenied' } })
     expect(existsSync(join(shop, 'closed.txt'))).toBe(false)
   })

@@ -13,6 +13,8 @@ export interface CapabilityUse {
 /** One use while a call runs, after it ended. */
 export interface MeasuredUse extends CapabilityUse {
   readonly ms: number
+  /** How long ago it ended. Absent: now. */
+  readonly agoMs?: number
   readonly failed: boolean
   readonly readBytes: number
   readonly writtenBytes: number

@@ -184,7 +184,8 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
   #used(use: MeasuredUse): void {
     const { call: { id, session }, attempt } = this
-    if (attempt === this.#attempts.count && !this.#isOver) this.#attempts.phases.used(use, this.#host.clock.monotonic())
+    const endedAt = this.#host.clock.monotonic() - (use.agoMs ?? 0)
+    if (attempt === this.#attempts.count && !this.#isOver) this.#attempts.phases.used(use, endedAt)
     this.#host.uses.tell({ ...use, sessionId: session.id, callId: id })
   }
 

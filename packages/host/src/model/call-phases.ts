@@ -6,16 +6,21 @@ const LEAST_PHASE_MS = 0.5
 /** So much of a subject is kept that a secret is found across the place where its record cuts it. */
 const MOST_CHARS = 5_000
 
+interface Begun {
+  readonly kind: CallPhase['kind']
+  readonly from: number
+  readonly before: Begun | undefined
+}
+
 /** What a call spent its time on, and what it used. Times are from a clock that never decreases. */
 export class CallPhases {
-  readonly #kinds: CallPhase['kind'][] = []
-  readonly #from: number[] = []
+  /** A list of links: lists that grow cost each call four times as much. */
+  #last: Begun | undefined
   #uses: (Omit<EndedUse, 'fromMs'> & { readonly from: number })[] | undefined
   #moreUses = 0
 
   enter(kind: CallPhase['kind'], now: number): void {
-    this.#kinds.push(kind)
-    this.#from.push(now)
+    this.#last = { kind, from: now, before: this.#last }
   }
 
   used({ part, subject, ms, failed, readBytes, writtenBytes }: MeasuredUse, now: number): void {
@@ -47,12 +52,17 @@ export class CallPhases {
   }
 
   #phases(begun: number, ended: number): readonly CallPhase[] {
-    const kinds = ['policy' as const, ...this.#kinds]
-    const from = [begun, ...this.#from, ended]
-    return kinds.flatMap((kind, at) => {
-      const ms = from[at + 1]! - from[at]!
-      return ms < LEAST_PHASE_MS ? [] : [{ kind, fromMs: rounded(from[at]! - begun), ms: rounded(ms) }]
-    })
+    const found: CallPhase[] = []
+    const add = ({ kind, from }: Omit<Begun, 'before'>, until: number): void => {
+      if (until - from >= LEAST_PHASE_MS) found.push({ kind, fromMs: rounded(from - begun), ms: rounded(until - from) })
+    }
+    let until = ended
+    for (let one = this.#last; one; one = one.before) {
+      add(one, until)
+      until = one.from
+    }
+    add({ kind: 'policy', from: begun }, until)
+    return found.toReversed()
   }
 }
 

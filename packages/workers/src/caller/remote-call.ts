@@ -173,6 +173,7 @@ export class RemoteCall {
       case 'settled': {
         const { epoch, ticket, inbox } = this.#attempt!
         const result = readResult(end.result, { id: this.#id, epoch, ticket }, inbox)
+        for (const use of result.uses ?? []) this.#invocation.onUse?.({ ...use, tool })
         return this.#end(() => 'value' in result ? this.#answer.resolve(result.value) : this.#answer.reject(result.error))
       }
       case 'untaken':

@@ -1,8 +1,7 @@
 import {
-  BROKER_METHODS, BulkheadError, type CompartmentRequest, type InteractionRequest, type LogEntry, type MeasuredUse, type Power,
-  type ToolInvocation,
+  BulkheadError, type CompartmentRequest, type InteractionRequest, type LogEntry, type Power, type ToolInvocation,
 } from '@bulkhead/contract'
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { NoteMethod, RequestMethod, WorkerEntry } from '../messages/protocol.ts'
 import { violation } from '../messages/signed-messages.ts'
 
@@ -46,11 +45,6 @@ export class CallServices {
         if (typeof first !== 'string') throw violation('sent progress that is not text')
         return invocation.onProgress?.(first)
       case 'update': return invocation.onUpdate?.(first)
-      case 'use': {
-        if (!isMeasuredUse(first)) throw violation('reported a malformed use of a capability')
-        const { part, subject, ms, failed, readBytes, writtenBytes } = first
-        return invocation.onUse?.({ tool: invocation.tool, part, subject, ms, failed, readBytes, writtenBytes })
-      }
       case 'key': {
         const { key, host, method: verb, path, refused } = isJsonObject(first) ? first : {}
         if (![key, host, verb, path].every((text) => typeof text === 'string')) throw violation('reported a malformed use of a key')
@@ -137,14 +131,6 @@ export class CallServices {
   }
 }
 
-/** Of what a worker says. It can lie about what it used, as about its result. */
-function isMeasuredUse(use: Json): use is JsonObject & Omit<MeasuredUse, 'tool'> {
-  if (!isJsonObject(use) || typeof use['subject'] !== 'string' || typeof use['failed'] !== 'boolean') return false
-  const isAmount = (amount: Json | undefined): boolean => typeof amount === 'number' && amount >= 0
-  return PARTS.has(use['part'] ?? null) && [use['ms'], use['readBytes'], use['writtenBytes']].every(isAmount)
-}
-
-const PARTS: ReadonlySet<Json> = new Set(Object.values(BROKER_METHODS).filter((part) => part !== null))
 const LEVELS: ReadonlySet<Json> = new Set(['debug', 'info', 'warn', 'error'])
 
 const unavailable = (what: string): BulkheadError =>

@@ -8,7 +8,7 @@ export type RequestMethod =
   | 'step.end'
 
 /** What a worker tells its caller. */
-export type NoteMethod = 'log' | 'progress' | 'update' | 'key' | 'use'
+export type NoteMethod = 'log' | 'progress' | 'update' | 'key'
 
 /** From a worker, which may be newer: `method` can be one that this version does not know. `id`: of a request. */
 export type WorkerEntry =

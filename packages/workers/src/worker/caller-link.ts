@@ -1,11 +1,13 @@
-import { BulkheadError, type BegunEffect, type LeasedCall } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, type BegunEffect, type LeasedCall, type MeasuredUse } from '@bulkhead/contract'
 import { onAbort } from '@bulkhead/kit/deadlines'
 import type { Json } from '@bulkhead/kit/json'
 import type { MachineKey } from '../keys/machine-key.ts'
 import { readAnswer, type NoteMethod, type RequestMethod } from '../messages/protocol.ts'
-import { writeResult, type CallResult } from '../messages/result.ts'
+import { writeResult, type CallResult, type RemoteUse } from '../messages/result.ts'
 import { Inbox, Outbox } from '../messages/signed-messages.ts'
 import type { Ticket } from '../ticket/ticket.ts'
+
+const MOST_USE_CHARS = 5_000
 
 /** What one call on a worker says to its caller. */
 export class CallerLink {
@@ -16,6 +18,7 @@ export class CallerLink {
   readonly #asked = new Map<number, PromiseWithResolvers<Json>>()
   /** By step. The caller has noted that the call begins something. */
   readonly #noted = new Map<string, Promise<Json>>()
+  readonly #uses: (RemoteUse & { readonly endedAt: number })[] = []
   #count = 0
   #step: string | undefined
 
@@ -39,6 +42,12 @@ export class CallerLink {
   /** Aborted when the call may not go on: its lease is lost, it is cancelled, or its caller sent what it cannot send. */
   get signal(): AbortSignal {
     return this.#ended.signal
+  }
+
+  /** It goes with the result: a message of its own would be one more for each call. */
+  used({ tool: _tool, subject, ...use }: MeasuredUse): void {
+    if (this.#uses.length >= CALL_LIMITS.listedUses) return
+    this.#uses.push({ ...use, subject: subject.slice(0, MOST_USE_CHARS).toWellFormed(), endedAt: performance.now() })
   }
 
   /** What is too long is left out. */
@@ -105,7 +114,9 @@ export class CallerLink {
    */
   async settle(result: CallResult): Promise<void> {
     if (this.#hasLostLease) return
-    const bytes = writeResult(result, this.#leased, this.#key)
+    const now = performance.now()
+    const uses = this.#uses.map(({ endedAt, ...use }): RemoteUse => ({ ...use, agoMs: now - endedAt }))
+    const bytes = writeResult({ ...result, uses }, this.#leased, this.#key)
     await this.#outbox.sent()
     await this.#leased.settle(bytes).catch(() => undefined)
     this.#end(new BulkheadError('ToolCancelled', 'The call is over.'))

@@ -1,5 +1,5 @@
 import {
-  beyond, BulkheadError, CALL_LIMITS, declaredPower, localPower, narrowPower, type CompartmentLimits, type ExtensionDescriptor,
+  beyond, BulkheadError, declaredPower, localPower, narrowPower, type CompartmentLimits, type ExtensionDescriptor,
   type LeasedCall, type Power, type ToolInvocation, type ToolManifest,
 } from '@bulkhead/contract'
 import type { CallResult } from '../messages/result.ts'
@@ -9,8 +9,6 @@ import { readTicket, refused, type Ticket } from '../ticket/ticket.ts'
 import { CallerLink } from './caller-link.ts'
 import type { Compartments, WarmCompartment } from './compartments.ts'
 import type { WorkerOptions } from './worker-options.ts'
-
-const MOST_USE_CHARS = 5_000
 
 /** What the calls of a worker share. */
 export interface WorkerParts {
@@ -104,7 +102,6 @@ function invocationOf(
   { id, epoch }: LeasedCall, { tool, session, idempotencyKey }: Ticket, body: CallBody, link: CallerLink, grant: Power,
 ): ToolInvocation {
   const { args, confinement, isApproved, wall, commandMs, reverts } = body
-  let uses = 0
   return {
     callId: `${id}.${epoch}`, tool, args, grant, signal: link.signal, sessionId: session, isApproved,
     idempotencyKey: idempotencyKey ?? undefined, wall: wall ?? undefined, commandMs: commandMs ?? undefined,
@@ -114,7 +111,6 @@ function invocationOf(
     onProgress: (text) => link.note('progress', text),
     onUpdate: (partial) => link.note('update', partial),
     onKeyUse: (use) => link.note('key', { ...use }),
-    // Those that the end of the call lists. More notes would only slow it down.
-    onUse: (use) => { if (uses++ < CALL_LIMITS.listedUses) link.note('use', { ...use, subject: use.subject.slice(0, MOST_USE_CHARS) }) },
+    onUse: (use) => link.used(use),
   }
 }

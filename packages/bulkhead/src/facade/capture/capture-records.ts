@@ -15,12 +15,12 @@ export const RENEW_MS = 10_000
 const STALE_MS = 60_000
 
 const ORDERS = 'order/'
-export const CAPTURED = 'captured/'
+const CAPTURED = 'captured/'
 export const orderKey = (inspector: string): string => `${ORDERS}${inspector}`
 /** Of arguments and result. */
 export const callKey = (session: string, call: string): string =>
   `${CAPTURED}call/${encodeURIComponent(session.toWellFormed())}/${encodeURIComponent(call.toWellFormed())}`
-export const FRAMES = `${CAPTURED}frames/`
+const FRAMES = `${CAPTURED}frames/`
 export const framesKey = (server: string, host: string): string => `${FRAMES}${encodeURIComponent(server.toWellFormed())}/${host}`
 
 /** The orders in force of other inspectors than that of the host `own`. Rejects with StoreUnavailable. */

@@ -10,8 +10,6 @@ export interface OrderSources {
   /** Sessions are open. Otherwise nothing is looked for. */
   readonly isBusy: () => boolean
   readonly begin: () => Promise<CapturedCalls>
-  /** Must not throw. */
-  readonly onFault: (error: unknown) => void
 }
 
 /** How long after its order a capture begins or ends, at most. */
@@ -21,7 +19,7 @@ const LOOK_MS = 2_000
  * Captures for inspectors of other processes on the store, while one of them has capture switched on. `"record": false`,
  * of the machine or of the user, forbids it: what is captured is in the store. Returns how to stop.
  */
-export function obeyOrders({ store, id, config, isBusy, begin, onFault }: OrderSources): () => Promise<void> {
+export function obeyOrders({ store, id, config, isBusy, begin }: OrderSources): () => Promise<void> {
   let captured: CapturedCalls | undefined
   let looking: Promise<void> | undefined
   let isFirst = true
@@ -40,11 +38,12 @@ export function obeyOrders({ store, id, config, isBusy, begin, onFault }: OrderS
     }
   }
   const timer = setInterval(() => {
-    looking ??= look().catch(onFault).finally(() => { looking = undefined })
+    // A store that fails is reported by those who need it.
+    looking ??= look().catch(() => undefined).finally(() => { looking = undefined })
   }, LOOK_MS).unref()
   return async () => {
     clearInterval(timer)
     await looking
-    await captured?.end().catch(onFault)
+    await captured?.end().catch(() => undefined)
   }
 }
