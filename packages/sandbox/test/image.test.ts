@@ -65,7 +65,7 @@ it('can be built with modified modules', async () => {
   expect(other.script.text).toContain(one)
 })
 
-it('is the same from a cache, after the cache was damaged or its sources changed, and beside a copy of them', async () => {
+it('is the same from a cache, after that was damaged or a source changed, and beside a copy of them', async () => {
   const program = `
     const { enableCompileCache } = require('node:module')
     const { directory } = enableCompileCache(process.argv[1])

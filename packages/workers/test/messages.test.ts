@@ -1,6 +1,7 @@
 import { BulkheadError, NO_GRANT, type ErrorCode } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { CallServices } from '../src/caller/services.ts'
 import { newMachineKey } from '../src/keys/machine-key.ts'
 import { readAnswer, readError, readWorkerEntry, wireError } from '../src/messages/protocol.ts'
@@ -104,6 +105,20 @@ it('a result is read if a trusted worker signed it for this attempt', () => {
   expect(codeOf(() => readResult(edited, channel, inbox()))).toBe('BoundaryViolation')
   expect(codeOf(() => readResult(writeResult({ value: 1 }, channel, newMachineKey()), channel, inbox())))
     .toBe('BoundaryViolation')
+})
+
+it('a result of more than 64 MB becomes an error that says how long it may be', () => {
+  const overhead = writeResult({ value: '' }, channel, worker).length
+  const most = 64 * 1024 ** 2 - overhead
+  const read = (chars: number) =>
+    readResult(writeResult({ value: 'x'.repeat(chars) }, channel, worker), channel, inbox())
+  expect(read(most + 1)).toMatchObject({
+    error: {
+      code: 'OutputTooLarge', message: 'The result has 67108865 bytes; 67108864 cross from a worker. Return less.',
+    },
+  })
+  const fits = thoroughly(1, most)
+  expect((read(fits) as { readonly value: string }).value.length).toBe(fits)
 })
 
 it('an error keeps its code and what kind of error caused it, and claims nothing that its caller decides', () => {

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
+import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { type BulkheadEvent, defineTool, type Host, type Interactor } from '../../src/index.ts'
 import { inside } from '../command-inside.ts'
 import { IN_THREADS, NO_PAUSE } from '../extension-folder.ts'
@@ -9,6 +10,10 @@ import { Bank } from './bank.ts'
 import { writeFar } from './far.ts'
 import { Fleet, type WorkerProcess } from './fleet.ts'
 
+const MB = 1024 ** 2
+/** The longest takes 12 s. Besides the text, the result has some two hundred bytes. */
+const LARGE = thoroughly(3_000_000, 64 * MB - 400)
+const LIMITS = thoroughly({}, { outputBytes: 80 * MB, messageBytes: 100 * MB, memoryMb: 2_000, heapMb: 1_000 })
 const LABELS = ['gpu']
 const LABELS_THERE = ['gpu', 'region=eu']
 const person: Interactor = { interact: async () => ({ status: 'accepted', value: 'Bergen' }) }
@@ -27,7 +32,7 @@ describe('a call on a worker', needs('PostgreSQL'), () => {
     shop = join(fleet.folder, 'shop')
     mkdirSync(join(shop, 'open'), { recursive: true })
     host = await fleet.host({
-      config: { ...NO_PAUSE, extensions: { far: { runsOn: { labels: LABELS, workspace: 'shop' } } } },
+      config: { ...NO_PAUSE, limits: LIMITS, extensions: { far: { runsOn: { labels: LABELS, workspace: 'shop' } } } },
     })
     host.on((event) => events.push(event))
     await host.register(defineTool({
@@ -121,8 +126,20 @@ describe('a call on a worker', needs('PostgreSQL'), () => {
   })
 
   it('returns a result of many parts', async () => {
-    const { type, metadata } = await call('large', { chars: 3_000_000 })
-    expect([type, metadata.truncated, statSync(metadata.output_path!).size]).toEqual(['output', true, 3_000_000])
+    const { type, metadata } = await call('large', { chars: LARGE })
+    expect([type, metadata.truncated, statSync(metadata.output_path!).size]).toEqual(['output', true, LARGE])
+  })
+
+  it('frees its key when the result is larger than 64 MB, because it began nothing', ONLY_IN_SOAK, async () => {
+    const session = await open()
+    const again = (id: string, chars: number) =>
+      session.call({ id, name: 'large', arguments: { chars }, idempotencyKey: 'large' })
+    const text = expect.stringContaining('67108864 cross from a worker') as string
+    for (const id of ['first', 'second']) {
+      expect(await again(id, 64 * MB)).toMatchObject({ error: { code: 'OutputTooLarge' }, error_text: text })
+    }
+    expect(await again('third', 1)).toMatchObject({ type: 'output' })
+    await expect.poll(async () => (await host.workers())[0]!.load).toBe(0)
   })
 
   it('is cancelled by its caller', async () => {

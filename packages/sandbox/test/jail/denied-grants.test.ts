@@ -5,6 +5,7 @@ import { matchGlob } from '@bulkhead/kit/glob'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
 import { createServerJail } from '../../src/index.ts'
+import { ruledGrant } from '../../src/jail/denied-grants.ts'
 import { runJailed } from './run-jailed.ts'
 
 let work: string
@@ -79,5 +80,23 @@ describe('a server in its jail', { ...needs('Linux'), ...WALLS }, () => {
     )
     expect(readFileSync(join(work, 'note'), 'utf8')).toBe('note\n')
     expect(readFileSync(join(work, 'src/a'), 'utf8')).toBe('src/a\n')
+  })
+})
+
+describe('what a server is granted', () => {
+  const start = (grant: Partial<ServerStart['grant']>): ServerStart =>
+    ({ grant: { read: [], write: [], hosts: [], ...grant }, denied: denying('fs.read', '**/.env') }) as ServerStart
+
+  it('has no file that rules deny, whatever hides files', async () => {
+    const [env, a] = [join(work, '.env'), join(work, 'src/a')]
+    for (const hasMounts of [true, false]) {
+      const { grant } = await ruledGrant(start({ read: [env, a], write: [env] }), hasMounts)
+      expect(grant).toMatchObject({ read: [a], write: [] })
+    }
+  })
+
+  it('cannot be a folder to write with such a file, where nothing hides it', async () => {
+    expect((await ruledGrant(start({ write: [work] }), true)).hidden).toEqual([join(work, '.env')])
+    await expect(ruledGrant(start({ write: [work] }), false)).rejects.toMatchObject({ code: 'RuleDenied' })
   })
 })

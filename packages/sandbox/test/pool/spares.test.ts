@@ -54,7 +54,8 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     const sandbox = pooled()
     await sandbox.warm(placement)
     const limits = { ...DEFAULT_LIMITS, heapMb: 24 }
-    const source = running('const all = []; for (;;) all.push(new Array(50_000).fill(1.5))')
+    // 64 MB: a spare with the size of before could hold it.
+    const source = running('const all = []; while (all.length < 160) all.push(new Array(50_000).fill(1.5)); return 1')
     for (const heapMb of [24, 24]) {
       const session = await sandbox.open(requestOf({ placement, source, limits }))
       const error = await refusal(session.call(invocation()))

@@ -25,12 +25,16 @@ export function writeResult(result: CallResult, channel: Channel, key: MachineKe
   const same = { by: key.publicKey, ...(uses.length > 0 && { uses }) }
   const text = JSON.stringify('value' in result
     ? { ...same, ok: true, value: result.value } : { ...same, ok: false, error: wireError(result.error) })
-  const bytes = Buffer.from(text)
-  if (bytes.length + SIGNATURE_BYTES > MOST_RESULT_BYTES && 'value' in result) {
-    const message = `The result has ${bytes.length} bytes; ${MOST_RESULT_BYTES} cross from a worker. Return less.`
+  const length = SIGNATURE_BYTES + Buffer.byteLength(text)
+  if (length > MOST_RESULT_BYTES && 'value' in result) {
+    const message = `The result has ${length} bytes; ${MOST_RESULT_BYTES} cross from a worker. Return less.`
     return writeResult({ error: new BulkheadError('OutputTooLarge', message) }, channel, key)
   }
-  return Buffer.concat([key.sign(purposeOf(channel, 'result'), bytes), bytes])
+  // One buffer: a result can have many megabytes.
+  const signed = Buffer.allocUnsafe(length)
+  signed.write(text, SIGNATURE_BYTES)
+  key.sign(purposeOf(channel, 'result'), signed.subarray(SIGNATURE_BYTES)).copy(signed)
+  return signed
 }
 
 /** `inbox`: of the messages of the same attempt. Throws BoundaryViolation. */
