@@ -97,8 +97,9 @@ it('a result is read if a trusted worker signed it for this attempt', () => {
   expect(readResult(bytes, channel, inbox())).toEqual({ value: { a: 1 } })
   const use = { part: 'net', subject: 'GET x', ms: 1, agoMs: 2, failed: false, readBytes: 3, writtenBytes: 0 } as const
   const wrong = [{ ...use, part: 'all' }, { ...use, ms: -1 }, { ...use, subject: 1 }, null] as unknown as typeof use[]
-  const told = writeResult({ value: 1, uses: [...wrong, ...Array<typeof use>(40).fill(use)] }, channel, worker)
-  expect(readResult(told, channel, inbox()).uses).toEqual(Array(28).fill(use))
+  const many = (length: number) => Array.from({ length }, () => use)
+  const told = writeResult({ value: 1, uses: [...wrong, ...many(40)] }, channel, worker)
+  expect(readResult(told, channel, inbox()).uses).toEqual(many(28))
   expect(codeOf(() => readResult(bytes, { ...channel, epoch: 2 }, inbox()))).toBe('BoundaryViolation')
   const edited = Buffer.from(bytes)
   edited[edited.length - 3]! ^= 1

@@ -222,7 +222,8 @@ export async function assembleHost(
   const atClose = new Set(store.forgets ? [] : [obeyOrders({
     store, id: owner.id, config: () => host.inside.loaded().config.merged, isBusy: () => host.inside.sessions().length > 0,
     begin: async () => new (await import('./capture/captured-calls.ts')).CapturedCalls({
-      store, id: owner.id, inside: host.inside, onFault, watchFrames: (name, listener) => places.servers.watchFrames(name, listener),
+      store, id: owner.id, inside: host.inside, onFault, servers: () => whole.mcp.servers().map(({ name }) => name),
+      watchFrames: (name, listener) => places.servers.watchFrames(name, listener),
     }),
   })])
   inspectable.set(whole, { core: host, places, store, id: owner.id, home: options.home, passkeys, closing: atClose })

@@ -16,7 +16,7 @@ function open() {
   const stopped: string[] = []
   const onFault = (error: unknown) => { throw error }
   const sources = {
-    store, id: 'here', onFault,
+    store, id: 'here', onFault, servers: () => ['ship'],
     inside: {
       addHooks(added: Hooks) {
         hooks = added
@@ -47,7 +47,7 @@ it('keeps the last 50 calls of a host, and the last 50 messages of a server', as
     say(count + 1)
   }
   await vi.advanceTimersByTimeAsync(1_000)
-  expect(await keys()).toHaveLength(51)
+  expect(await keys()).toHaveLength(52)
   expect(await store.read('capture', 'captured/call/s/c10')).toBeUndefined()
   expect(await store.read('capture', 'captured/call/s/c11')).toMatchObject({ arguments: '{}', cut: false })
   const frames = async () => (await store.read('capture', 'captured/frames/ship/here')) as unknown as ServerFrame[]
@@ -82,7 +82,8 @@ it('begins with an order of another inspector, and ends without one, or with one
   expect(begun).toBe(0)
   record = undefined
   await vi.advanceTimersByTimeAsync(2_500)
-  expect([begun, await keys()]).toEqual([1, ['captured/frames/ship/here', orderKey('here'), orderKey('there')]])
+  const captured = ['captured/frames/ship/here', 'captured/servers/here']
+  expect([begun, await keys()]).toEqual([1, [...captured, orderKey('here'), orderKey('there')]])
   await vi.advanceTimersByTimeAsync(70_000)
   expect(await keys()).not.toContain('captured/frames/ship/here')
   await stop()

@@ -1,4 +1,4 @@
-import type { CallDetail, Frame } from '@bulkhead/inspector/protocol'
+import type { CallDetail, Frame, HealthView } from '@bulkhead/inspector/protocol'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createHost, openSqliteStore } from '../../src/index.ts'
@@ -8,9 +8,8 @@ import { writeServer } from './overboard.ts'
 import { openWorld } from './world.ts'
 
 it('captures calls and messages of servers of another process while it is on, and leaves nothing of them', async () => {
-  await using world = await openWorld({ stored: true, decide: true, host: { trust: 'once' } })
+  await using world = await openWorld({ stored: true, decide: true, host: { trust: 'declined' } })
   writeServer(world.folder)
-  await world.host.reload()
   const store = await openSqliteStore({ file: join(world.folder, 'host.db') })
   await using stack = new AsyncDisposableStack()
   const other = await createHost({
@@ -37,6 +36,8 @@ it('captures calls and messages of servers of another process while it is on, an
   await expect.poll(captured, { interval: 400 }).toMatchObject({
     arguments: expect.stringContaining('[redacted]'), result: expect.stringContaining('NotFound'),
   })
+  const servers = async () => (await client.get<HealthView>('health')).servers.map(({ name, state }) => [name, state])
+  expect(await servers()).toEqual([['ship', 'of another process']])
   const events = client.events('frames:ship')
   const found: Frame[] = []
   await until(events, 'frames', ({ frames }) => {

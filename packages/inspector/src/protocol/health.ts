@@ -65,7 +65,7 @@ export interface ProcessHealth {
 export interface ServerHealth {
   readonly name: string
   readonly address: string
-  /** unknown, known, connecting, connected or unavailable. */
+  /** unknown, known, connecting, connected or unavailable; "of another process" for one that only others have. */
   readonly state: string
   readonly pid?: number
   readonly memoryBytes?: number

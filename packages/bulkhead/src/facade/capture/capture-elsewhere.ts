@@ -2,7 +2,9 @@ import type { Store } from '@bulkhead/contract'
 import type { CapturedCall, Frame } from '@bulkhead/inspector/protocol'
 import { asJson, isJsonObject, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { callKey, clearCaptured, framesKey, orderKey, ordersIn, RENEW_MS, type CaptureOrder } from './capture-records.ts'
+import {
+  callKey, clearCaptured, framesKey, orderKey, ordersIn, RENEW_MS, SERVERS, serversKey, type CaptureOrder,
+} from './capture-records.ts'
 
 /** How often messages of servers are read while someone watches. */
 const READ_MS = 1_000
@@ -62,6 +64,13 @@ export class CaptureElsewhere {
       this.#watched.delete(server)
       if (this.isOn) this.#renew()
     }
+  }
+
+  /** The MCP servers of other processes, while capture is on. Rejects with StoreUnavailable. */
+  async servers(): Promise<readonly string[]> {
+    const found = this.isOn ? await this.#store.list('capture', SERVERS) : []
+    const names = found.flatMap(({ key, value }) => key === serversKey(this.#id) || !Array.isArray(value) ? [] : value as readonly Json[])
+    return [...new Set(names.filter((name) => typeof name === 'string'))]
   }
 
   /** Rejects with StoreUnavailable. */

@@ -21,6 +21,9 @@ export const orderKey = (inspector: string): string => `${ORDERS}${inspector}`
 export const callKey = (session: string, call: string): string =>
   `${CAPTURED}call/${encodeURIComponent(session.toWellFormed())}/${encodeURIComponent(call.toWellFormed())}`
 const FRAMES = `${CAPTURED}frames/`
+export const SERVERS = `${CAPTURED}servers/`
+/** The names of its MCP servers. */
+export const serversKey = (host: string): string => `${SERVERS}${host}`
 export const framesKey = (server: string, host: string): string => `${FRAMES}${encodeURIComponent(server.toWellFormed())}/${host}`
 
 /** The orders in force of other inspectors than that of the host `own`. Rejects with StoreUnavailable. */

@@ -3,13 +3,14 @@ import type { Store } from '@bulkhead/contract'
 import type { Host } from '@bulkhead/host'
 import { capturedCall } from '@bulkhead/inspector'
 import { asJson, type Json } from '@bulkhead/kit/json'
-import { callKey, framesKey } from './capture-records.ts'
+import { callKey, framesKey, serversKey } from './capture-records.ts'
 
 export interface CaptureSources {
   readonly store: Pick<Store, 'write' | 'remove'>
   /** Of this host on the store. */
   readonly id: string
   readonly inside: Pick<Host['inside'], 'addHooks' | 'redact'>
+  readonly servers: () => readonly string[]
   readonly watchFrames: (server: string, listener: (frame: ServerFrame) => void) => FrameWatch | undefined
   /** Must not throw. */
   readonly onFault: (error: unknown) => void
@@ -28,6 +29,8 @@ export class CapturedCalls {
   readonly #stopHooks: () => void
   readonly #calls = new Set<string>()
   readonly #servers = new Map<string, Watched>()
+  /** The servers that are named in the store. */
+  #has: readonly string[] = []
   /** What is to be written. undefined: to be removed. */
   #waiting = new Map<string, Json | undefined>()
   #timer: NodeJS.Timeout | undefined
@@ -44,6 +47,9 @@ export class CapturedCalls {
 
   /** The messages of these servers and no others. */
   watch(names: ReadonlySet<string>): void {
+    const has = this.#sources.servers()
+    if (has.join('\n') !== this.#has.join('\n')) this.#change(serversKey(this.#sources.id), [...has])
+    this.#has = has
     for (const [name, watched] of this.#servers) if (!names.has(name)) this.#unwatch(name, watched)
     for (const name of names) {
       if (this.#servers.has(name)) continue
@@ -59,7 +65,7 @@ export class CapturedCalls {
   async end(): Promise<void> {
     this.#stopHooks()
     for (const [name, watched] of this.#servers) this.#unwatch(name, watched)
-    for (const key of this.#calls) this.#waiting.set(key, undefined)
+    for (const key of [...this.#calls, serversKey(this.#sources.id)]) this.#waiting.set(key, undefined)
     clearTimeout(this.#timer)
     await this.#writing
     await this.#write()

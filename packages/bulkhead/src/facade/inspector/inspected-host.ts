@@ -2,6 +2,8 @@ import type { Interactor } from '@bulkhead/contract'
 import type { AuditChainReader } from '@bulkhead/contract/audit'
 import type { Json } from '@bulkhead/kit/json'
 import type { Inspected } from '@bulkhead/inspector'
+import type { ServerHealth } from '@bulkhead/inspector/protocol'
+import { visibleText } from '@bulkhead/kit/text'
 import { CaptureElsewhere } from '../capture/capture-elsewhere.ts'
 import type { Host } from '../create-host.ts'
 import type { Inspectable } from '../inspectable.ts'
@@ -60,18 +62,29 @@ export function inspectedHost(host: Host, inside: Inspectable, interactor: Inter
     previewInstall: (source) => tools.preview(source),
     policy: () => policy.view(),
     tryCall: (call) => policy.tryCall(call),
-    health: () => health.view(),
+    async health() {
+      const view = await health.view()
+      const others = await elsewhere?.servers().catch(() => []) ?? []
+      return { ...view, servers: [...view.servers, ...others.flatMap((name) => serverElsewhere(name, view.servers))] }
+    },
     watchFrames(server, listener) {
       const watch = places.servers.watchFrames(server, (frame) => listener({ ...frame, server }))
-      if (watch === undefined) return undefined
+      if (watch === undefined && elsewhere?.isOn !== true) return undefined
       const endElsewhere = elsewhere?.watch(server, listener)
       return {
-        first: () => watch.first().map((frame) => ({ ...frame, server })),
+        first: () => watch?.first().map((frame) => ({ ...frame, server })) ?? [],
         stop() {
-          watch.stop()
+          watch?.stop()
           endElsewhere?.()
         },
       }
     },
   }
+}
+
+/** A server that only other processes have. They say no more of it than its name. */
+const serverElsewhere = (name: string, known: readonly ServerHealth[]): readonly ServerHealth[] => {
+  const shown = visibleText(name)
+  return known.some((server) => server.name === shown) ? []
+    : [{ name: shown, address: '', state: 'of another process', restarts: 0, walls: [], frames: true }]
 }
