@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { BulkheadError } from '../../src/index.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
 import { methodsOf, type Methods } from './fixtures/methods.ts'
 
@@ -23,6 +24,8 @@ export interface Replica {
   ask(method: string, ...args: readonly unknown[]): Promise<Parsed>
   /** Ends it: without a warning if it is a process, otherwise it closes. */
   end(): Promise<void>
+  /** Stops it where it stands, or lets it go on. Only a process. */
+  readonly signal?: (signal: 'SIGSTOP' | 'SIGCONT') => void
 }
 
 /** Each in a process of its own in `pnpm soak`. A process takes a second of CPU time to start. */
@@ -65,7 +68,7 @@ export class ReplicaProcess implements Replica {
   #hasEnded = false
 
   private constructor(folder: string, config: object, program: string) {
-    const args = [program, folder, CACHE, JSON.stringify(config)]
+    const args = [...BUNDLED, program, folder, CACHE, JSON.stringify(config)]
     this.#child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     this.#open.set(0, Promise.withResolvers())
     // What is written to a process that was killed is lost.
@@ -100,8 +103,7 @@ export class ReplicaProcess implements Replica {
     return result
   }
 
-  /** Stops it where it stands, or lets it go on. */
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+  readonly signal = (signal: 'SIGSTOP' | 'SIGCONT'): void => {
     this.#child.kill(signal)
   }
 

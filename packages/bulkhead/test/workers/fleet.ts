@@ -12,6 +12,7 @@ import type { CreateHostOptions, Host } from '../../src/facade/create-host.ts'
 import type { CreateWorkerOptions } from '../../src/facade/create-worker.ts'
 import { fleetFile, machineKeyFile } from '../../src/facade/folders.ts'
 import { createHost } from '../../src/index.ts'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
 
 export interface WorkerTerms extends Omit<CreateWorkerOptions, 'store' | 'onCall'> {
@@ -40,7 +41,7 @@ export class WorkerProcess {
 
   /** What it says is JSON, a line each. */
   constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    this.child = spawn(process.execPath, args, {
+    this.child = spawn(process.execPath, [...BUNDLED, ...args], {
       stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, XDG_CACHE_HOME: CACHE, ...env },
     })
     this.#closed = once(this.child, 'close')

@@ -1,28 +1,37 @@
 import { fileURLToPath } from 'node:url'
 import { PostgresProxy } from '../../../../../scripts/postgres/proxy.ts'
 import type { PostgresServer } from '../../../../../scripts/postgres/server.ts'
-import { ReplicaProcess } from '../../replicas/replica.ts'
+import { type Replica, ReplicaProcess } from '../../replicas/replica.ts'
 import type { HostOutcome } from './chaos-work.ts'
 
 const HOST = fileURLToPath(new URL('./chaos-host.ts', import.meta.url))
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
 
-export const urlBehind = (proxy: PostgresProxy, server: PostgresServer): string =>
-  server.url().replace(`:${server.port}/`, `:${proxy.port}/`)
+export const urlBehind = (proxy: PostgresProxy, url: string): string => url.replace(/:\d+\//, `:${proxy.port}/`)
+
+/** Starts a host in this process. */
+export type StartInside = (folder: string, given: object) => Promise<Replica>
+
+interface PlaceOptions {
+  /** In a process of its own, or in this one. Default: a host of the chaos test, in its own. */
+  readonly program?: string | StartInside
+  readonly url?: string
+  readonly isBehindProxy?: boolean
+}
 
 /** One of the hosts, and each that follows it, behind a proxy that can cut its connections. */
 export class Place {
   readonly #folder: string
   readonly #url: string
   readonly #given: object
-  readonly #program: string
+  readonly #program: string | StartInside
   readonly proxy: PostgresProxy
-  #replica: ReplicaProcess | undefined
+  #replica: Replica | undefined
   /** Whether calls are sent to it. One that stands still gets none. */
   isOpen = false
 
-  private constructor(folder: string, url: string, proxy: PostgresProxy, given: object, program: string) {
+  private constructor(folder: string, url: string, proxy: PostgresProxy, given: object, program: string | StartInside) {
     this.#folder = folder
     this.#url = url
     this.#given = given
@@ -32,16 +41,20 @@ export class Place {
 
   /** Each place has an audit of its own. `given`: what its program gets besides. */
   static async open(
-    folder: string, server: PostgresServer, name: string, given: object = {}, program = HOST,
+    folder: string, server: PostgresServer, name: string, given: object = {}, options: PlaceOptions = {},
   ): Promise<Place> {
+    const { program = HOST, url = server.url(), isBehindProxy = true } = options
     const proxy = await PostgresProxy.start(server.port)
-    const place = new Place(folder, `${urlBehind(proxy, server)}&name=${name}`, proxy, given, program)
+    const used = isBehindProxy ? urlBehind(proxy, url) : url
+    const place = new Place(folder, `${used}&name=${name}`, proxy, given, program)
     await place.start()
     return place
   }
 
-  async start(): Promise<void> {
-    this.#replica = await ReplicaProcess.start(this.#folder, { ...this.#given, url: this.#url }, this.#program)
+  async start(program = this.#program): Promise<void> {
+    const given = { ...this.#given, url: this.#url }
+    this.#replica = typeof program === 'string' ? await ReplicaProcess.start(this.#folder, given, program)
+      : await program(this.#folder, given)
     this.isOpen = true
   }
 
@@ -58,9 +71,10 @@ export class Place {
   /** Stops it where it stands for so long. */
   async stop(ms: number): Promise<void> {
     this.isOpen = false
-    this.#replica!.signal('SIGSTOP')
+    const { signal } = this.#replica!
+    signal!('SIGSTOP')
     await pause(ms)
-    this.#replica!.signal('SIGCONT')
+    signal!('SIGCONT')
     this.isOpen = true
   }
 

@@ -1,4 +1,4 @@
-// Three callers and four workers fail, with the server and connections, under 100,000 calls.
+// Three callers and four workers fail, with the server and connections, under 2,000 calls (100,000 in `pnpm soak`).
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,15 +8,16 @@ import { openPostgresStore } from '@bulkhead/store-postgres'
 import { addToFleet, openMachineKey } from '@bulkhead/workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { needs } from '../../../../../scripts/machine.ts'
-import { startPostgres, type PostgresServer } from '../../../../../scripts/postgres/server.ts'
-import { ONLY_IN_SOAK, thoroughly } from '../../../../../scripts/thoroughly.ts'
+import { newSchema, sharedPostgres, startPostgres, type PostgresServer } from '../../../../../scripts/postgres/server.ts'
+import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { createHost } from '../../../src/index.ts'
 import { fleetFile, machineKeyFile } from '../../../src/facade/folders.ts'
 import { CACHE } from '../../cache.ts'
+import { useThreads } from '../../extension-folder.ts'
 import { Place } from '../../postgres/chaos/chaos-hosts.ts'
 import { insist } from '../../postgres/chaos/chaos-run.ts'
-import { FleetRun } from './fleet-run.ts'
-import { CALLS, CLOCKS, CONFIG, FLEET_TIMES, homeOf, writeActs } from './fleet-work.ts'
+import { FleetRun, insideCaller } from './fleet-run.ts'
+import { CALLERS, CALLS, CONFIG, FLEET_TIMES, homeOf, WORKERS, writeActs } from './fleet-work.ts'
 import { Ledger } from './ledger.ts'
 import { WorkerPlace } from './worker-place.ts'
 
@@ -24,60 +25,54 @@ const CALLER = fileURLToPath(new URL('./chaos-caller.ts', import.meta.url))
 
 let folder: string
 let server: PostgresServer
+let url: string
 let calm: Store
 let ledger: Ledger
-const callers: Place[] = []
-const workers: WorkerPlace[] = []
+let callers: readonly Place[] = []
+let workers: readonly WorkerPlace[] = []
 beforeEach(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-fleet-chaos-')))
   ledger = await Ledger.open(join(folder, 'ledger.jsonl'))
   // Every call is a row that goes again. The server of an operator removes such rows for good.
-  const cleaning = thoroughly<Record<string, string>>({}, { autovacuum: 'on', autovacuum_naptime: '5s' })
-  server = await startPostgres({ settings: { max_connections: '200', ...cleaning } })
-  calm = await openPostgresStore({ url: `${server.url()}&name=calm` }, FLEET_TIMES)
+  const settings = { autovacuum: 'on', autovacuum_naptime: '5s' }
+  server = await thoroughly(sharedPostgres, () => startPostgres({ settings }))()
+  url = server.url(newSchema())
+  calm = await openPostgresStore({ url: `${url}&name=calm` }, FLEET_TIMES)
 })
 afterEach(async () => {
-  await Promise.all([...callers.splice(0), ...workers.splice(0)].map((place) => place.close()))
+  await Promise.all([...callers, ...workers].map((place) => place.close()))
   await calm.close()
-  await server.close()
+  await thoroughly(async () => undefined, () => server.close())()
   ledger.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
 /** The machines trust each other, and the package. */
 async function start(): Promise<void> {
-  const home = homeOf(folder, 'workers')
-  mkdirSync(home)
-  const worker = openMachineKey(machineKeyFile(home)).publicKey
-  const names = CLOCKS.callers.map((_, index) => `caller-${index}`)
-  for (const name of names) {
-    const own = homeOf(folder, name)
-    mkdirSync(own)
-    writeActs(own, ledger.place)
-    addToFleet(fleetFile(own), 'worker', 'workers', worker)
-    addToFleet(fleetFile(home), 'caller', name, openMachineKey(machineKeyFile(own)).publicKey)
-  }
+  const [home, own] = [homeOf(folder, 'workers'), homeOf(folder, 'callers')]
+  useThreads(home)
+  mkdirSync(own)
+  writeActs(own, ledger.place)
+  addToFleet(fleetFile(own), 'worker', 'workers', openMachineKey(machineKeyFile(home)).publicKey)
+  addToFleet(fleetFile(home), 'caller', 'callers', openMachineKey(machineKeyFile(own)).publicKey)
   const host = await createHost({
-    workspace: folder, home: homeOf(folder, names[0]!), cache: CACHE, trust: 'declined', env: {}, config: CONFIG,
+    workspace: folder, home: own, cache: CACHE, trust: 'declined', env: {}, config: CONFIG,
   })
   const { packageDigest } = host.tools().find(({ extension }) => extension === 'acts')!
   await host.close()
   addToFleet(fleetFile(home), 'package', 'acts', packageDigest)
   const ceiling = { net: { hosts: [ledger.place] }, env: ['WORKER'] }
-  await Promise.all([
-    ...CLOCKS.workers.map(async (clockMs, index) => {
-      workers.push(await WorkerPlace.open(`worker-${index}`, server, { home, ceiling, clockMs }))
-    }),
-    ...names.map(async (name, index) => {
-      const given = { name, ledger: ledger.url, clockMs: CLOCKS.callers[index] }
-      callers.push(await Place.open(folder, server, name, given, CALLER))
-    }),
-  ])
+  const openWorkers = WORKERS.map((one, index) =>
+    WorkerPlace.open(`worker-${index}`, server, url, one, { home, ceiling }))
+  const openCallers = CALLERS.map(({ clockMs, hasProcess, isBehindProxy }, index) =>
+    Place.open(folder, server, `caller-${index}`, { ledger: ledger.url, clockMs }, {
+      program: hasProcess ? CALLER : insideCaller, url, isBehindProxy,
+    }))
+  workers = await Promise.all(openWorkers)
+  callers = await Promise.all(openCallers)
 }
 
-// It needs a minute of processor time, and fails now and then: an effect whose note was not confirmed in time ends its
-// call with StoreUnavailable, and the key keeps that.
-const OPTIONS = { ...needs('PostgreSQL'), ...ONLY_IN_SOAK, timeout: thoroughly(600_000, 4 * 3_600_000) }
+const OPTIONS = { ...needs('PostgreSQL'), timeout: thoroughly(600_000, 4 * 3_600_000) }
 
 describe('three callers and four workers, while machines, server and connections fail', OPTIONS, () => {
   it('make no effect twice, lose no outcome, leave no call open and redeem no ticket twice', async () => {
@@ -100,10 +95,8 @@ describe('three callers and four workers, while machines, server and connections
       const end = outcome.type === 'output' ? 'output' : outcome.error.code
       ends.set(`${tool} ${end}`, (ends.get(`${tool} ${end}`) ?? 0) + 1)
       const why = outcome.type === 'error' ? outcome.error_text : ''
-      // A call that lost three workers before it began anything is not tried again.
-      demand(['output', 'OutcomeUnknown', 'CompartmentCrashed'].includes(end), `${tool} ${n} ended with ${end}: ${why}`)
+      demand(['output', 'OutcomeUnknown'].includes(end), `${tool} ${n} ended with ${end}: ${why}`)
       if (tool === 'looks') continue
-      demand(end !== 'CompartmentCrashed' || firsts.length === 0, `${tool} ${n} acted, and its caller got ${end}`)
       demand(tool !== 'acts' || firsts.length <= 1, `${tool} ${n} acted ${firsts.length} times`)
       demand(tool !== 'acts' || seconds.length <= 1, `${tool} ${n} acted ${seconds.length} times again`)
       demand(end !== 'output' || (firsts.length > 0 && seconds.length > 0), `${tool} ${n} succeeded and did not act`)

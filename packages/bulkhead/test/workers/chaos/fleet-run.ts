@@ -1,7 +1,9 @@
 import type { Outcome } from '@bulkhead/contract'
 import type { PostgresServer } from '../../../../../scripts/postgres/server.ts'
-import { pause, type Place } from '../../postgres/chaos/chaos-hosts.ts'
-import { callOf, CALLS, FLEET_TIMES, ROUNDS, type FleetCall } from './fleet-work.ts'
+import { CACHE } from '../../cache.ts'
+import { pause, type Place, type StartInside } from '../../postgres/chaos/chaos-hosts.ts'
+import { type CallerTerms, openCaller } from './caller.ts'
+import { ALL, callOf, CALLS, FLEET_TIMES, ROUNDS, type FleetCall } from './fleet-work.ts'
 import type { Ledger } from './ledger.ts'
 import type { WorkerPlace } from './worker-place.ts'
 
@@ -12,7 +14,15 @@ const AGAIN: ReadonlySet<string> = new Set([
 /** How many of them in a row when all is calm. What is recorded for the key by mistake would come for ever. */
 const MOST_REFUSALS = 500
 /** Calls that are open at once. */
-const ABREAST = 48
+const ABREAST = 32
+/** A server that stands still refuses every call for seconds. Asking more often finds no more. */
+const AGAIN_MS = 100
+
+/** A caller in this process. */
+export const insideCaller: StartInside = async (folder, given) => {
+  const caller = await openCaller(folder, CACHE, given as CallerTerms)
+  return { ask: (_, call) => caller.call(call as FleetCall), end: () => caller.close() }
+}
 
 /** Callers and workers, and what happens to them, the server and the connections meanwhile. */
 export class FleetRun {
@@ -55,7 +65,7 @@ export class FleetRun {
           this.#parts.onEnd()
           break
         }
-        await pause(20)
+        await pause(AGAIN_MS)
       }
     }
   }
@@ -75,15 +85,15 @@ export class FleetRun {
     const faults: Readonly<Record<string, (caller: Place, worker: WorkerPlace) => Promise<void>>> = {
       'kill -9 of a worker': async (_, worker) => {
         await worker.kill()
-        await worker.start()
+        await worker.start(ALL)
       },
       'kill -9 of a caller': async (caller) => {
         await caller.kill()
-        await caller.start()
+        await (ALL ? caller.start() : caller.start(insideCaller))
       },
       'SIGSTOP of a worker between two effects, and of a caller': async (caller, worker) => {
-        const arrived = ledger.hold(worker.name)
-        await Promise.race([arrived, pause(5_000)])
+        // A call that the worker has begun keeps it there: the ledger answers when the worker stands still.
+        await Promise.race([ledger.hold(worker.name), this.#made(CALLS)])
         const stopped = caller.stop(FLEET_TIMES.goneMs + FLEET_TIMES.calmMs + 600)
         worker.signal('SIGSTOP')
         ledger.release()

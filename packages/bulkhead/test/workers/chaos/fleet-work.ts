@@ -1,17 +1,30 @@
 import { join } from 'node:path'
 import type { ManifestInput } from '@bulkhead/contract'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { NO_PAUSE, writeExtension } from '../../extension-folder.ts'
-import { TIMES } from '../../postgres/chaos/chaos-work.ts'
+import { writeExtension } from '../../extension-folder.ts'
+import { CONFIG as HOSTS, TIMES } from '../../postgres/chaos/chaos-work.ts'
 
 export const CALLS = thoroughly(2_000, 100_000)
 /** Of faults. */
 export const ROUNDS = thoroughly(1, Infinity)
 export const FLEET_TIMES = { ...TIMES, leaseMs: 1_000 }
-/** How far the clocks of these machines are from that of the server. */
-export const CLOCKS = { callers: [0, 60_000, -60_000], workers: [0, -60_000, 60_000, 0] } as const
+/** How one of the callers or workers runs. */
+export interface Running {
+  /** How far its clock is from that of the server. */
+  readonly clockMs: number
+  /** It has a process of its own, so that it can be killed and stopped. Otherwise it is in that of the test. */
+  readonly hasProcess: boolean
+  /** Its connections can be cut. */
+  readonly isBehindProxy: boolean
+}
 
-export const CONFIG = { ...NO_PAUSE, extensions: { acts: { runsOn: { labels: ['gpu'] } } } }
+/** In `pnpm soak`, everything happens to each. A process takes a second of processor time, and a proxy much of it, too. */
+export const ALL = thoroughly(false, true)
+const killed = (clockMs: number): Running => ({ clockMs, hasProcess: true, isBehindProxy: ALL })
+const cut = (clockMs: number): Running => ({ clockMs: ALL ? clockMs : 0, hasProcess: ALL, isBehindProxy: true })
+/** As the faults of the first round need them. */
+export const CALLERS = [cut(0), killed(60_000), killed(-60_000)]
+export const WORKERS = [killed(-60_000), cut(0), killed(60_000), cut(0)]
 
 /** A call that is made until it has a final outcome, from any caller, with the same key. */
 export interface FleetCall {
@@ -22,6 +35,12 @@ export interface FleetCall {
 
 /** Six of ten have no effect, three have two effects that must not happen twice, one has two that may. */
 const TOOLS = ['looks', 'acts', 'looks', 'acts', 'looks', 'acts_again', 'looks', 'acts', 'looks', 'looks'] as const
+
+const runsOn = { labels: ['gpu'] }
+export const CONFIG = {
+  ...HOSTS,
+  rules: [...new Set(TOOLS)].map((permission) => ({ permission, pattern: '*', action: 'allow', runsOn }) as const),
+}
 
 export const callOf = (n: number, attempt: number): FleetCall =>
   ({ id: `${n}.${attempt}`, tool: TOOLS[n % TOOLS.length]!, n })

@@ -18,9 +18,9 @@ export class Ledger {
     this.#server = createServer((request, response) => {
       const deed = JSON.parse(decodeURIComponent(request.url!.slice(request.url!.indexOf('?') + 1))) as Deed
       appendFileSync(file, `${JSON.stringify(deed)}\n`)
-      if (this.#held?.worker !== deed.worker || deed.at !== 'first') return void response.end()
+      if (this.#held?.worker !== deed.worker || deed.at !== 'first' || deed.tool !== 'acts') return void response.end()
       this.#waiting.push(response)
-      if (deed.tool === 'acts') this.stopped.add(deed.run)
+      this.stopped.add(deed.run)
       this.#held.arrived.resolve()
     })
   }
@@ -39,7 +39,7 @@ export class Ledger {
     return `http://${this.place}/`
   }
 
-  /** Resolves when a tool of this worker waits after its first effect. */
+  /** Resolves when a tool of this worker waits between two effects that must not happen twice. */
   hold(worker: string): Promise<void> {
     this.#held = { worker, arrived: Promise.withResolvers() }
     return this.#held.arrived.promise
