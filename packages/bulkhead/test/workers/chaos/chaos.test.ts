@@ -8,7 +8,9 @@ import { openPostgresStore } from '@bulkhead/store-postgres'
 import { addToFleet, openMachineKey } from '@bulkhead/workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { needs } from '../../../../../scripts/machine.ts'
-import { newSchema, sharedPostgres, startPostgres, type PostgresServer } from '../../../../../scripts/postgres/server.ts'
+import {
+  newSchema, sharedPostgres, startPostgres, type PostgresServer,
+} from '../../../../../scripts/postgres/server.ts'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { createHost } from '../../../src/index.ts'
 import { fleetFile, machineKeyFile } from '../../../src/facade/folders.ts'

@@ -18,7 +18,7 @@ export interface Running {
   readonly isBehindProxy: boolean
 }
 
-/** In `pnpm soak`, everything happens to each. A process takes a second of processor time, and a proxy much of it, too. */
+/** In `pnpm soak`, everything happens to each. Processes and proxies take much processor time. */
 export const ALL = thoroughly(false, true)
 const killed = (clockMs: number): Running => ({ clockMs, hasProcess: true, isBehindProxy: ALL })
 const cut = (clockMs: number): Running => ({ clockMs: ALL ? clockMs : 0, hasProcess: ALL, isBehindProxy: true })
