@@ -9,6 +9,7 @@ const LONG = /\/test\/(?:crash|hosts|inspector|postgres|replicas|workers)\//
  */
 export class Sequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- It is no array.
     const sorted = await super.sort(files)
     const long = sorted.filter(({ moduleId }) => LONG.test(moduleId))
     const others = sorted.filter((file) => !long.includes(file))
