@@ -91,7 +91,7 @@ it('a session of the older era is found by no other token in any replica, and by
   const id = transport.sessionId!
   expect((await post(b.url, id)).status).toBe(200)
   expect((await post(b.url, id, `${TOKEN}-not`)).status).toBe(401)
-  const token = await addToken('other')
+  const token = await addToken(`other-${id}`)
   for (const { url } of [a, b]) expect((await post(url, id, token)).status).toBe(404)
   expect((await post(b.url, crypto.randomUUID())).status).toBe(404)
   await transport.terminateSession()
@@ -152,7 +152,7 @@ describe('after kill -9 of a replica', () => {
     const readAll = async (): Promise<void> => { while (!(await running.read()).done); }
     await expect(readAll()).rejects.toThrow('terminated')
     // No replica has its session now, and another client cannot take it.
-    expect((await post(b.url, sessions.left, await addToken('later'))).status).toBe(404)
+    expect((await post(b.url, sessions.left, await addToken(`later-${sessions.left}`))).status).toBe(404)
     expect((await post(b.url, sessions.left)).status).toBe(200)
   })
 

@@ -69,7 +69,10 @@ export class HttpClient {
     this.#open += 1
     clearTimeout(this.#idle)
     try {
-      await send(await this.#line.handle(request, body))
+      const response = await this.#line.handle(request, body)
+      // Before the response: no other replica may find the session then.
+      if (request.method === 'DELETE') await this.#ending
+      await send(response)
     } finally {
       this.#open -= 1
       this.#lastUsed = performance.now()

@@ -4,9 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Json } from '@bulkhead/kit/json'
 import { afterEach, expect, it } from 'vitest'
 import { forward } from '../../../src/mcp/serving/forward.ts'
+import { HttpClient } from '../../../src/mcp/serving/http-client.ts'
 import { Replicas } from '../../../src/mcp/serving/replicas.ts'
 import type { ReplicaRecords } from '../../../src/mcp/serving/served-session.ts'
 
@@ -95,6 +97,25 @@ it('continues what changes nothing, and asks again in a replica that was busy en
   ended.gone = gone
   expect(await serve('tools/list')).toBe('continued s')
   expect(other.count()).toBe(2)
+})
+
+it('answers the end of a session when no other replica can find it any more', async () => {
+  const order: string[] = []
+  const served = { end: async () => undefined, calls: { size: 0 } }
+  const client: HttpClient = new HttpClient('key', served as never, {
+    async handle() {
+      void client.end()
+      return new Response()
+    },
+    close: async () => undefined,
+    async left() {
+      await pause(20)
+      order.push('removed')
+    },
+  }, {} as never, () => undefined)
+  const request = new Request('http://localhost/mcp', { method: 'DELETE' })
+  await client.exchange(request, undefined, async () => void order.push('answered'))
+  expect(order).toEqual(['removed', 'answered'])
 })
 
 it('sends a token over TLS to the certificate of the replica only', async () => {
