@@ -2,6 +2,7 @@ import type {
   AgentContext, SessionUpdate, ToolCall, ToolCallContent, ToolCallUpdate,
 } from '@agentclientprotocol/sdk'
 import type { BulkheadEvent, EventListener, EventOf, EventType, Outcome, ToolDefinition } from '@bulkhead/contract'
+import { toMcp } from '@bulkhead/contract/dialects'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { foundLocations, textContent, toToolCall, toToolContent } from './tool-call.ts'
 
@@ -141,13 +142,16 @@ export class CallUpdates {
     this.#send({ sessionUpdate: 'tool_call_update', toolCallId, content })
   }
 
-  #fail(toolCallId: string, reason: string): void {
-    this.#finish({ toolCallId, status: 'failed', content: [textContent(reason)] })
+  #fail(toolCallId: string, reason: string, about: Pick<ToolCallUpdate, '_meta'> = {}): void {
+    this.#finish({ toolCallId, status: 'failed', content: [textContent(reason)], ...about })
   }
 
   #end(toolCallId: string, outcome: Outcome): void {
     const { diffs, terminals } = this.#open.get(toolCallId) ?? { diffs: [], terminals: [] }
-    if (outcome.type === 'error') return this.#fail(toolCallId, outcome.error_text)
+    if (outcome.type === 'error') {
+      const { _meta: about } = toMcp(outcome)
+      return this.#fail(toolCallId, outcome.error_text, { _meta: { ...about } })
+    }
     const found = foundLocations(outcome, this.#options.cwd)
     const kept = [...diffs, ...terminals]
     this.#finish({

@@ -59,7 +59,9 @@ function agentTool(
 
 /** Throws if the call failed, so that the SDK records the error. */
 function resultOf(outcome: Outcome): string | ToolCallOutputContent[] {
-  if (outcome.type === 'error') throw new BulkheadError(outcome.error.code, resultText(outcome))
+  if (outcome.type === 'error') {
+    throw new BulkheadError(outcome.error.code, resultText(outcome), { data: outcome.error.data ?? null })
+  }
   const parts = resultParts(outcome, carriesCommon)
   return parts.some(({ type }) => type === 'media') ? parts.map(contentOf) : resultText(outcome)
 }

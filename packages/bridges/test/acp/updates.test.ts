@@ -35,8 +35,12 @@ it('64 updates wait for an editor that does not read; then progress is dropped, 
     listener!({ ...common, type: 'ToolInvocationProgress', text: `${index}` } as never)
   }
   expect(sent).toHaveLength(64)
-  end!({ sessionId: 's', callId: 'c1' }, { type: 'error', error_text: 'it failed' } as never)
-  expect(sent.at(-1)).toMatchObject({ status: 'failed' })
+  const error = { code: 'OutcomeUnknown', data: { verify: 'was_paid', began: [] } }
+  end!({ sessionId: 's', callId: 'c1' }, { type: 'error', error_text: 'it failed', error } as never)
+  // With the tool that finds out whether the effect happened.
+  expect(sent.at(-1)).toMatchObject({
+    status: 'failed', _meta: { 'bulkhead/error': { code: 'OutcomeUnknown', verify: 'was_paid' } },
+  })
 })
 
 it('shows the last 10 000 characters of the output of a running call', () => {

@@ -46,13 +46,16 @@ export interface McpResult {
 
 /**
  * An object becomes structured content, and text if the tool gave no content; other data becomes text. The code of an
- * error is in `_meta`. Loses details, completion, the data of an error and all metadata.
+ * error is in `_meta`, with the tool that finds out what an unknown outcome was. Loses details, completion, other data of
+ * an error and all metadata.
  */
 export function toMcp(outcome: Outcome): McpResult {
   if (outcome.type === 'error') {
-    const { error: { code, class: cls, retryable }, error_text: text, content = [] } = outcome
+    const { error: { code, class: cls, retryable, data }, error_text: text, content = [] } = outcome
+    const verify = code === 'OutcomeUnknown' && isJsonObject(data) ? data['verify'] : undefined
+    const about = { code, class: cls, retryable, ...present({ verify }) }
     const blocks = textOfContent(content) === text ? content : [{ type: 'text', text } as const, ...content]
-    return { content: blocks.map(toMcpBlock), isError: true, _meta: { [ERROR_KEY]: { code, class: cls, retryable } } }
+    return { content: blocks.map(toMcpBlock), isError: true, _meta: { [ERROR_KEY]: about } }
   }
   const { data, content = [] } = outcome
   const blocks = content.length > 0 ? content : [{ type: 'text', text: textOfData(data) } as const]

@@ -80,6 +80,18 @@ describe('a result for an MCP client', () => {
     })
   })
 
+  it('names the tool that finds out what an unknown outcome was, and no other data', () => {
+    const metaOf = (code: 'OutcomeUnknown' | 'RuleDenied') => {
+      const error = errorOf(code, { verify: 'was_paid', began: [] })
+      const { _meta: about } = toMcp({ type: 'error', error_text: 'no', error, metadata: base })
+      return about
+    }
+    const { code, class: cls, retryable } = errorOf('OutcomeUnknown')
+    expect(metaOf('OutcomeUnknown'))
+      .toStrictEqual({ 'bulkhead/error': { code, class: cls, retryable, verify: 'was_paid' } })
+    expect(metaOf('RuleDenied')).not.toHaveProperty(['bulkhead/error', 'verify'])
+  })
+
   it('shows the error text once, and the content of the tool', () => {
     const image = { type: 'image', data: 'AA==', mimeType: 'image/png' } as const
     const error = { type: 'error', error_text: 'no', error: errorOf('ToolExecutionFailed'), metadata: base } as const
