@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createHost, openSqliteStore } from '../../src/index.ts'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
 import { writeExtension } from '../extension-folder.ts'
 
@@ -74,7 +75,7 @@ async function confirm(folder: string, { began, paused }: Witness, least: number
 }
 
 async function killedHost(folder: string, lines: number): Promise<Witness> {
-  const child = spawn(process.execPath, [HOST, folder, CACHE], {
+  const child = spawn(process.execPath, [...BUNDLED, HOST, folder, CACHE], {
     stdio: ['ignore', 'pipe', 'inherit'], env: { NODE_COMPILE_CACHE: join(folder, 'compiled'), ...process.env },
   })
   const witness: Witness = { counted: 0, began: [], paused: [] }

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { firstData } from '../../../../scripts/first-data.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { createHost, openSqliteStore } from '../../src/index.ts'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
 
 const HOST = fileURLToPath(new URL('./fixtures/reporting-host.ts', import.meta.url))
@@ -37,7 +38,7 @@ async function leaveCalls(...audited: readonly string[]): Promise<void> {
 }
 
 async function startHost() {
-  const child = spawn(process.execPath, [HOST, folder, CACHE], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [...BUNDLED, HOST, folder, CACHE], { stdio: ['pipe', 'pipe', 'inherit'] })
   expect(await firstData(child.stdout)).toBe('ready\n')
   return { begin: () => child.stdin.end('.'), output: text(child.stdout) }
 }

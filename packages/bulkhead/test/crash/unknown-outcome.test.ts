@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore } from '../../src/index.ts'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
 import { inside } from '../command-inside.ts'
 import { useThreads, writeExtension } from '../extension-folder.ts'
@@ -99,7 +100,7 @@ async function killAt(
   calls: readonly { readonly id: string; readonly name: string; readonly idempotencyKey?: string }[],
   reports: readonly string[],
 ) {
-  const args = [HOST, folder, CACHE, JSON.stringify(calls)]
+  const args = [...BUNDLED, HOST, folder, CACHE, JSON.stringify(calls)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const waiting = new Set(reports)
   for await (const line of createInterface({ input: child.stdout })) {
