@@ -8,6 +8,7 @@ import type { Json } from '@bulkhead/kit/json'
 import { PostgresProxy } from '../../../../scripts/postgres/proxy.ts'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
 import { addTenant, openPostgresStore } from '../../src/index.ts'
+import { emptySchema, giveBack } from '../postgres-folder.ts'
 
 export const LEASE_MS = 500
 
@@ -17,14 +18,16 @@ export class Fleet {
   readonly schema: string
   readonly #stores: Store[] = []
   readonly #proxies: PostgresProxy[] = []
+  #hasTenants = false
 
   private constructor(url: string, schema: string) {
     this.url = url
     this.schema = schema
   }
 
-  static async open(): Promise<Fleet> {
-    const schema = newSchema()
+  /** `isNew`: without tables of pg-boss. */
+  static async open(isNew = false): Promise<Fleet> {
+    const schema = isNew ? newSchema() : emptySchema()
     return new Fleet((await sharedPostgres()).url(schema), schema)
   }
 
@@ -35,6 +38,7 @@ export class Fleet {
   }
 
   async tenant(name: string): Promise<Placements> {
+    this.#hasTenants = true
     const { role, password } = await addTenant(this.url, name, async () => undefined)
     return this.host(LEASE_MS, this.url.replace(/\/\/.*@/, `//${role}:${password}@`))
   }
@@ -67,6 +71,8 @@ export class Fleet {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()))
     for (const proxy of this.#proxies) proxy.close()
+    // What a connection held back may come later.
+    if (this.#stores.length > 0 && this.#proxies.length === 0 && !this.#hasTenants) await giveBack(this.schema)
   }
 }
 

@@ -33,7 +33,7 @@ describe('the queue of calls', needs('PostgreSQL'), () => {
   })
 
   it('is made by the first worker, so a host without workers has neither tables of it nor connections', async () => {
-    await using fleet = await Fleet.open()
+    await using fleet = await Fleet.open(true)
     const store = await openPostgresStore({ url: `${fleet.url}&application_name=lazy` })
     await store.write('state', 'a', 1)
     expect(await store.placements!.workers()).toEqual([])
