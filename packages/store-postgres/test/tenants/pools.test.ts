@@ -120,9 +120,11 @@ describe('workers with the login of a pool', needs('PostgreSQL'), () => {
 
   it('cannot join as a worker of another pool, nor with labels or workspaces that are not theirs', async () => {
     const worker = await fleet.host(500, gpu)
-    for (const info of [{ labels: ['cpu'] }, { labels: ['gpu'], workspaces: ['bank'] }, { id: 'of-cpu' }]) {
-      await expect(serve(worker, info), JSON.stringify(info)).rejects.toMatchObject({ data: DENIED })
-    }
+    const { seat } = await serve(await fleet.host(), { id: 'of-main', labels: ['gpu'] })
+    for (const info of [
+      { labels: ['cpu'] }, { labels: ['gpu'], workspaces: ['bank'] }, { id: 'of-cpu' }, { id: 'of-main', labels: ['gpu'] },
+    ]) await expect(serve(worker, info), JSON.stringify(info)).rejects.toMatchObject({ data: DENIED })
+    await seat.close()
     const mallory = await connect(gpu)
     for (const attempt of [
       'INSERT INTO placed SELECT * FROM placed', 'DELETE FROM placed',
