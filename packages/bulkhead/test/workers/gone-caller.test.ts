@@ -55,7 +55,8 @@ it('calls of a caller that was killed are settled by their notes, and their work
     for (const { outcome } of await next.interruptedCalls()) ended.push([outcome.metadata.call_id, outcome.error.code])
     await expect.poll(() => ended.toSorted()).toEqual([['acts', 'OutcomeUnknown'], ['waits', 'CallInterrupted']])
     bank.release()
-    const codes = () => worker.lines.flatMap(({ error }) => (error as { readonly code: string } | undefined)?.code ?? [])
+    const codes = () =>
+      worker.lines.flatMap(({ error }) => (error as { readonly code: string } | undefined)?.code ?? [])
     await expect.poll(codes).toEqual(['LeaseLost', 'LeaseLost'])
     expect(bank.posts).toEqual(['first paid key-acts'])
     const session = await next.openSession({ mode: 'yolo' })

@@ -122,7 +122,8 @@ describe('workers with the login of a pool', needs('PostgreSQL'), () => {
     const worker = await fleet.host(500, gpu)
     const { seat } = await serve(await fleet.host(), { id: 'of-main', labels: ['gpu'] })
     for (const info of [
-      { labels: ['cpu'] }, { labels: ['gpu'], workspaces: ['bank'] }, { id: 'of-cpu' }, { id: 'of-main', labels: ['gpu'] },
+      { labels: ['cpu'] }, { labels: ['gpu'], workspaces: ['bank'] }, { id: 'of-cpu' },
+      { id: 'of-main', labels: ['gpu'] },
     ]) await expect(serve(worker, info), JSON.stringify(info)).rejects.toMatchObject({ data: DENIED })
     await seat.close()
     const mallory = await connect(gpu)
