@@ -21,10 +21,10 @@ export interface Running {
 /** In `pnpm soak`, everything happens to each. Processes and proxies take much processor time. */
 export const ALL = thoroughly(false, true)
 const killed = (clockMs: number): Running => ({ clockMs, hasProcess: true, isBehindProxy: ALL })
-const cut = (clockMs: number): Running => ({ clockMs: ALL ? clockMs : 0, hasProcess: ALL, isBehindProxy: true })
+const cut: Running = { clockMs: 0, hasProcess: ALL, isBehindProxy: true }
 /** As the faults of the first round need them. */
-export const CALLERS = [cut(0), killed(60_000), killed(-60_000)]
-export const WORKERS = [killed(-60_000), cut(0), killed(60_000), cut(0)]
+export const CALLERS = [cut, killed(60_000), killed(-60_000)]
+export const WORKERS = [killed(-60_000), cut, killed(60_000), cut]
 
 /** A call that is made until it has a final outcome, from any caller, with the same key. */
 export interface FleetCall {
