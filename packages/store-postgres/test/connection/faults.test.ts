@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
+import { PostgresProxy } from '../../../../scripts/postgres/proxy.ts'
 import { newSchema, sharedPostgres, type PostgresServer } from '../../../../scripts/postgres/server.ts'
 import { openPostgresStore, postgresStatus } from '../../src/index.ts'
 
@@ -142,6 +143,19 @@ describe('a server that goes and comes back', needs('PostgreSQL'), () => {
     const records = (await store.records()).map(({ record }) => (record as { n: number }).n)
     expect(records).toEqual(Array.from({ length: 31 }, (_, index) => index + 1))
     expect(await store.read('state', 'count')).toBe(30)
+  })
+
+  it('a record whose answer was lost is there once', async () => {
+    const proxy = await PostgresProxy.start(server.port)
+    const url = server.url(newSchema()).replace(`:${server.port}/`, `:${proxy.port}/`)
+    const store = await openPostgresStore({ url }, { patienceMs: 10_000 })
+    await store.append({ n: 1 })
+    const lost = proxy.cutAnswerTo('audit_append')
+    expect(await store.append({ n: 2 })).toBe(2)
+    await lost
+    expect(await store.append({ n: 3 })).toBe(3)
+    await store.close()
+    proxy.close()
   })
 
   it('nothing hangs while the server stands still, and everything works when it goes on', async () => {
