@@ -5,7 +5,7 @@ import type { Host, Outcome } from '../../src/index.ts'
 import { NO_PAUSE } from '../extension-folder.ts'
 import { Bank } from './bank.ts'
 import { writeFar } from './far.ts'
-import { Fleet, SHORT_LEASE_MS, type WorkerProcess, type WorkerTerms } from './fleet.ts'
+import { Fleet, SHORT_LEASE_MS, type WorkerProcess } from './fleet.ts'
 
 describe('a worker that is lost', needs('PostgreSQL'), () => {
   let fleet: Fleet
@@ -33,9 +33,9 @@ describe('a worker that is lost', needs('PostgreSQL'), () => {
     proxy.close()
   })
 
-  const next = async (terms: Partial<WorkerTerms> = {}) => {
+  const next = async () => {
     const url = fleet.url.replace(/:\d+\//, `:${proxy.port}/`)
-    const started = fleet.worker({ url, ceiling: { net: { hosts: [bank.place] } }, ...terms })
+    const started = fleet.worker({ url, ceiling: { net: { hosts: [bank.place] } } })
     await started.until('ready')
     return started
   }
@@ -104,43 +104,5 @@ describe('a worker that is lost', needs('PostgreSQL'), () => {
     await expect.poll(over).toMatchObject([{ error: { code: 'LeaseLost' } }])
     expect(bank.posts).toHaveLength(before)
     await expect.poll(() => host.workers()).toContainEqual(expect.objectContaining({ state: 'ready' }))
-  })
-
-  it('is replaced by one of another minor version beside it, and no call is lost', async () => {
-    const looking = bank.hold('GET')
-    const many = (n: number) => Array.from({ length: n }, () => call('looks_and_acts'))
-    const outcomes = many(3)
-    await looking.arrived
-    const newer = await next({ version: '1.99.0' })
-    const list = async () => (await host.workers()).filter(({ state }) => state !== 'silent')
-      .map(({ version, state }) => `${version} ${state}`)
-    expect(await list()).toEqual([expect.stringMatching(/^1\.\d+\.\d+ ready$/), '1.99.0 ready'])
-    outcomes.push(...many(6))
-    worker.child.kill('SIGTERM')
-    outcomes.push(...many(3))
-    await expect.poll(list).toContainEqual(expect.stringContaining('draining'))
-    const last = many(1)
-    bank.release()
-    for (const outcome of await Promise.all([...outcomes, ...last])) expect(outcome).toMatchObject({ type: 'output' })
-    await expect.poll(() => worker.child.exitCode).toBe(0)
-    expect(worker.said('call')).toBeDefined()
-    expect(newer.lines).toContainEqual(expect.objectContaining({ call: `call-${calls}` }))
-    expect(await list()).toEqual(['1.99.0 ready'])
-    worker = newer
-  })
-
-  it('that gets SIGTERM finishes its calls, takes no more, and ends', async () => {
-    const looking = bank.hold('GET')
-    const outcome = call('looks')
-    await looking.arrived
-    worker.child.kill('SIGTERM')
-    await worker.until('draining')
-    await expect.poll(() => host.workers()).toContainEqual(expect.objectContaining({ state: 'draining', load: 1 }))
-    const refused = await call('looks')
-    expect(refused).toMatchObject({ error: { code: 'NoWorkerReady', data: { labels: ['gpu'] } } })
-    expect((refused as { error_text: string }).error_text).toContain('is draining')
-    bank.release()
-    expect(await outcome).toMatchObject({ type: 'output', data: 200 })
-    await expect.poll(() => worker.child.exitCode).toBe(0)
   })
 })

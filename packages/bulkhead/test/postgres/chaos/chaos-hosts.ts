@@ -3,10 +3,9 @@ import { PostgresProxy } from '../../../../../scripts/postgres/proxy.ts'
 import type { PostgresServer } from '../../../../../scripts/postgres/server.ts'
 import { type Replica, ReplicaProcess } from '../../replicas/replica.ts'
 import type { HostOutcome } from './chaos-work.ts'
+import { pause } from './patience.ts'
 
 const HOST = fileURLToPath(new URL('./chaos-host.ts', import.meta.url))
-
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
 
 export const urlBehind = (proxy: PostgresProxy, url: string): string => url.replace(/:\d+\//, `:${proxy.port}/`)
 

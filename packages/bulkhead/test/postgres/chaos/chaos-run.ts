@@ -1,8 +1,9 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { BulkheadError, type Store } from '@bulkhead/contract'
+import type { Store } from '@bulkhead/contract'
 import type { PostgresServer } from '../../../../../scripts/postgres/server.ts'
-import { pause, type Place } from './chaos-hosts.ts'
+import type { Place } from './chaos-hosts.ts'
+import { insist, pause } from './patience.ts'
 import { AGAIN as SHARE, CALLS, ROUNDS, TICKETS, TIMES, workOf, type HostOutcome, type Work } from './chaos-work.ts'
 
 /** How a call or a ticket has ended for its caller. */
@@ -220,17 +221,5 @@ export class ChaosRun {
       .filter(({ tool }) => tool !== 'looks').map(({ callId }) => callId)
     this.frozen.push({ ran, begun: new Set(begun), readAt })
     await insist(() => work!.thaw())
-  }
-}
-
-/** Until the server answers. */
-export async function insist<Value>(ask: () => Promise<Value>): Promise<Value> {
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!BulkheadError.is(error)) throw error
-      await pause(50)
-    }
   }
 }

@@ -12,7 +12,8 @@ import { startPostgres, type PostgresServer } from '../../../../../scripts/postg
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { writeExtension } from '../../extension-folder.ts'
 import { Place } from './chaos-hosts.ts'
-import { ChaosRun, insist } from './chaos-run.ts'
+import { ChaosRun } from './chaos-run.ts'
+import { insist } from './patience.ts'
 import { CALLS, LIMIT, PAYERS, TICKETS, TIMES } from './chaos-work.ts'
 
 let folder: string

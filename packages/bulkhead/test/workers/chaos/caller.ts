@@ -1,6 +1,6 @@
 import { openPostgresStore } from '@bulkhead/store-postgres'
 import { createHost } from '../../../src/index.ts'
-import { insist } from '../../postgres/chaos/chaos-run.ts'
+import { insist } from '../../postgres/chaos/patience.ts'
 import type { HostOutcome } from '../../postgres/chaos/chaos-work.ts'
 import { CONFIG, FLEET_TIMES, type FleetCall, homeOf } from './fleet-work.ts'
 
