@@ -60,7 +60,10 @@ export type PlacedEnd =
   | { readonly is: 'settled'; readonly result: Uint8Array }
   /** The worker lost its lease. `begun`: what it noted. It begins nothing more: the epoch is closed. */
   | { readonly is: 'lost'; readonly worker: string; readonly begun: BegunEffect | undefined }
-  /** No worker took it, and none that could is left, or the deadline has passed. It is not begun any more. */
+  /**
+   * No worker took this attempt, and none that could is left, or the deadline has passed. It is not begun any more. What an
+   * attempt before it had begun, its `lost` said.
+   */
   | { readonly is: 'untaken'; readonly workers: readonly ListedWorker[] }
 
 /** Called by the store. Contract: must not throw. */

@@ -34,6 +34,8 @@ interface ModelCall {
   /** `untouched`: someone relies on that nothing of it has begun, nor ever will. */
   verdict?: 'settled' | 'unknown' | 'untouched' | 'failed'
   isForgotten: boolean
+  /** The end of an earlier attempt named an effect. */
+  hasBegun: boolean
 }
 
 interface Side {
@@ -139,7 +141,7 @@ export class World {
 
   #placeNew(repeats: boolean): void {
     const one = request({ ticket: 'ticket 1' })
-    const call: ModelCall = { id: one.id, repeats, attempts: [], isForgotten: false }
+    const call: ModelCall = { id: one.id, repeats, attempts: [], isForgotten: false, hasBegun: false }
     this.#calls.set(call.id, call)
     const placed = Promise.withResolvers<PlacedCall>()
     placed.promise.catch(() => undefined)
@@ -157,18 +159,19 @@ export class World {
 
   #hear(call: ModelCall, placed: PlacedCall, end: PlacedEnd): void {
     if (call.verdict !== undefined) return
-    if (end.is === 'untaken') return this.#judge(call, 'untouched')
+    if (end.is === 'untaken') return this.#judge(call, call.hasBegun ? 'unknown' : 'untouched')
     if (end.is === 'settled') {
       const attempt = call.attempts.find(({ leased }) => leased.epoch === Number(Buffer.from(end.result).toString()))
       if (!attempt?.isSettled) this.#fault(call, 'has a result that no attempt sent')
       return this.#judge(call, 'settled')
     }
     const { repeats } = call
+    call.hasBegun ||= end.begun !== undefined
     // It tries even if a note is there: the database refuses it.
     this.#do(async () => {
       const isPlaced = await placed.again(`ticket ${placed.epoch + 1}`, { repeats })
       if (isPlaced && end.begun && !repeats) this.#fault(call, 'was placed again after a note')
-      if (!isPlaced) this.#judge(call, end.begun ? 'unknown' : 'untouched')
+      if (!isPlaced) this.#judge(call, call.hasBegun ? 'unknown' : 'untouched')
     }, () => this.#judge(call, 'failed'))
   }
 

@@ -48,7 +48,7 @@ class Life {
   #child: ChildProcess | undefined
 
   pid(): number {
-    this.#child ??= spawn('sleep', ['1000'], { stdio: 'ignore' })
+    this.#child ??= spawn('sleep', ['1000000'], { stdio: 'ignore' })
     return this.#child.pid!
   }
 
