@@ -136,9 +136,10 @@ describe('a server that goes and comes back', needs('PostgreSQL'), () => {
       }
     })()
     let n = 0
+    const isEnough = () => n >= 30 && cuts >= 3
     try {
       await store.write('state', 'count', 0)
-      while (n < 30 || cuts < 3) {
+      while (!isEnough()) {
         n++
         await store.append({ n })
         await store.update('state', 'count', (value) => Number(value) + 1)
