@@ -2,19 +2,13 @@
 // did: then the input of this one ends. It writes a line of JSON when the server is ready, and one for each command.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { findPostgres, preparePrograms } from './binaries.ts'
-
-/** PostgreSQL refuses root. Nothing else of this machine runs as this user, and there need not be one of that name. */
-const UNUSED_ID = 54_321
-/** `initdb` asks for the name of its user. */
-const NAMED_ID = 65_534
-const isRoot = process.getuid?.() === 0
-const as = (id: number) => isRoot ? { uid: id, gid: id } : {}
+import { asServer, makeCluster } from './cluster.ts'
 
 const SETTINGS = {
   listen_addresses: '127.0.0.1', max_connections: '200', shared_buffers: '32MB', max_wal_size: '256MB',
@@ -22,8 +16,7 @@ const SETTINGS = {
   fsync: 'off', full_page_writes: 'off', autovacuum: 'off', logging_collector: 'off', log_min_messages: 'fatal',
 }
 
-const { password, settings, files } = JSON.parse(process.argv[2]!) as {
-  readonly password: string
+const { settings, files } = JSON.parse(process.argv[2]!) as {
   readonly settings: Readonly<Record<string, string>>
   /** Written to the folder of the data before the start. */
   readonly files: Readonly<Record<string, string>>
@@ -41,24 +34,6 @@ process.on('exit', () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
 })
 
-function makeCluster(programs: string): void {
-  mkdirSync(data, { mode: 0o700 })
-  const passwordFile = join(folder, 'password')
-  writeFileSync(passwordFile, password)
-  if (isRoot) for (const path of [data, passwordFile]) chownSync(path, NAMED_ID, NAMED_ID)
-  const { status, stderr, stdout } = spawnSync(join(programs, 'initdb'), [
-    '-D', data, '-U', 'postgres', '--pwfile', passwordFile, '--auth', 'md5', '--encoding', 'UTF8',
-    '--locale', 'C', '--no-sync', '--no-instructions',
-  ], { ...as(NAMED_ID), cwd: folder, env: {}, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`initdb failed: ${stdout}${stderr}`)
-  rmSync(passwordFile)
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(data, name), text, { mode: 0o600 })
-  if (isRoot) {
-    const { status: owned } = spawnSync('chown', ['-R', `${UNUSED_ID}:${UNUSED_ID}`, data, folder])
-    if (owned !== 0) throw new Error(`chown failed for ${data}`)
-  }
-}
-
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
@@ -74,7 +49,7 @@ async function start(programs: string): Promise<void> {
     const all = { ...SETTINGS, unix_socket_directories: folder, port: String(port), ...settings }
     const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const started = spawn(join(programs, 'postgres'), ['-D', data, ...options], {
-      ...as(UNUSED_ID), cwd: folder, env: {}, stdio: ['ignore', 'ignore', 'pipe'],
+      ...asServer, cwd: folder, env: {}, stdio: ['ignore', 'ignore', 'pipe'],
     })
     server = started
     let said = ''
@@ -150,9 +125,9 @@ const say = (line: object): void => void process.stdout.write(`${JSON.stringify(
 try {
   chmodSync(folder, 0o755)
   const programs = preparePrograms(findPostgres()!, folder)
-  makeCluster(programs)
+  const password = makeCluster(programs, data, folder, files)
   await start(programs)
-  say({ port, folder, pid: server!.pid })
+  say({ port, password, folder, pid: server!.pid })
   for await (const command of createInterface({ input: process.stdin })) {
     await COMMANDS[command]?.(programs)
     say({ pid: server!.pid })

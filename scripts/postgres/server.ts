@@ -1,6 +1,5 @@
 // A PostgreSQL for tests and benchmarks: started with the first use in a process, and gone with that process.
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
@@ -35,8 +34,7 @@ const KEEPER = fileURLToPath(new URL('keeper.ts', import.meta.url))
 
 /** Starts a server of its own for a test that stops it or needs other settings. */
 export async function startPostgres({ settings = {}, files = {} }: PostgresSettings = {}): Promise<PostgresServer> {
-  const password = randomBytes(12).toString('hex')
-  const keeper = spawn(process.execPath, [KEEPER, JSON.stringify({ password, settings, files })], {
+  const keeper = spawn(process.execPath, [KEEPER, JSON.stringify({ settings, files })], {
     // In a group of its own: what interrupts the tests must not interrupt the removal of the folder.
     detached: true, stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -54,7 +52,7 @@ export async function startPostgres({ settings = {}, files = {} }: PostgresSetti
     server.pid = (await answer())['pid'] as number
     for (const handle of handles) handle.unref?.()
   }
-  const { port, folder, pid } = await answer() as { readonly port: number; readonly folder: string; readonly pid: number }
+  const { port, password, folder, pid } = await answer() as Pick<PostgresServer, 'port' | 'password' | 'folder' | 'pid'>
   // A program that forgets the server ends all the same, and takes it along.
   for (const handle of handles) handle.unref?.()
   const server = {
