@@ -25,6 +25,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'json-copy': ['copyJson', 'deepFreeze'],
   'json-edit': ['childLinesInJson', 'placeInJson', 'removeJson'],
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],
+  'once-per-tick': ['oncePerTick'],
   'options': ['findOptionFault', 'forms'], 'pool': ['PoolError', 'WorkPool', 'loadImages'],
   'pool-thread': ['task'],
   'private-file': ['ExposedFileError', 'readPrivateFile', 'writePrivateFile'],

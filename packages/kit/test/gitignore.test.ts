@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../scripts/machine.ts'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { Gitignore } from '../src/gitignore.ts'
 
 const PATHS = [
@@ -21,7 +22,7 @@ const FILES = [
   'trail   ', 'a*t', 'docs/**/k', '**/',
 ]
 
-it('excludes what git excludes', needs('git'), () => {
+it('excludes what git excludes', { ...needs('git'), ...LONG }, () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'gitignore-')))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const git = (...args: readonly string[]): string => execFileSync('git', args, {

@@ -96,6 +96,6 @@ describe('the type of a schema', () => {
       const source = `${declarations.join('\n')}\ndeclare const tools: {\n`
         + `${commentOf('x', '')}${memberName(name)}(args: ${type}): void\n}`
       expect(stripTypeScriptTypes(source).trim()).toBe('')
-    }), { numRuns: thoroughly(200, 20_000) })
+    }), { numRuns: thoroughly(60, 20_000) })
   })
 })

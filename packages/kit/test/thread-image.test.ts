@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { ThreadImage } from '../src/thread-image.ts'
 
 let folder: string
@@ -71,7 +71,7 @@ it('rejects if the code cannot be loaded, and can be retried', async () => {
 })
 
 // On a busy machine about one load in sixteen reported the exit of the thread before the message with its code.
-it('has the code after the thread has ended, in either order of events', async () => {
+it('has the code after the thread has ended, in either order of events', LONG, async () => {
   const busy = setInterval(() => {
     for (const end = performance.now() + 20; performance.now() < end;);
   }, 21)

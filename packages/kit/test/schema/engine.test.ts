@@ -1,6 +1,7 @@
 import { Ajv2020, type Options } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import type { Json, JsonObject } from '../../src/json.ts'
 import { patternEngine, readSchema, schemaCompiler } from '../../src/schema/index.ts'
 import type { SchemaLibrary } from '../../src/schema/compile.ts'
@@ -107,7 +108,7 @@ it('the compiled code does not repeat a definition for each reference', () => {
   expect(chars).toBeLessThan(50 * JSON.stringify(schema).length)
 })
 
-it('does not keep the schemas that it has compiled, and their checks go on', () => {
+it('does not keep the schemas that it has compiled, and their checks go on', LONG, () => {
   const instances: { compiled: number }[] = []
   class Counting extends Ajv2020 {
     constructor(options: Options) {
@@ -135,7 +136,7 @@ it('does not keep the schemas that it has compiled, and their checks go on', () 
   expect(Math.max(...instances.map(({ compiled }) => compiled))).toBeLessThanOrEqual(256)
 })
 
-it('ways that double with each dynamic anchor are a fault, and take little time', () => {
+it('ways that double with each dynamic anchor are a fault, and take little time', LONG, () => {
   const anchors = Array.from({ length: 24 }, (_, index) => `n${index}`)
   // What the last one refers to depends on the way through all others.
   const last = {

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { hash } from 'node:crypto'
-import { afterEach, describe, expect, it } from 'vitest'
+import { copyFileSync } from 'node:fs'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { AuditCheck, verifyAudit } from '../../src/index.ts'
 import { StoreFolder } from './store-folder.ts'
 
@@ -11,18 +12,27 @@ afterEach(async () => {
   folders = new AsyncDisposableStack()
 })
 
-/** A store with ten records that was changed by SQL while it was closed. */
+/** A closed store with ten records. */
+const original = new StoreFolder()
+let end: { readonly position: number; readonly link: string }
+beforeAll(async () => {
+  const store = await original.open()
+  for (let n = 1; n <= 10; n++) await store.append({ n, text: `record ${n}` })
+  const { last, link } = await store.auditSpan()
+  end = { position: last, link }
+  await store.close()
+})
+afterAll(() => original[Symbol.asyncDispose]())
+
+/** A copy of that store, changed by SQL. */
 async function tampered(sql: string, then?: (database: DatabaseSync) => void) {
   const folder = newFolder()
-  const before = await folder.open()
-  for (let n = 1; n <= 10; n++) await before.append({ n, text: `record ${n}` })
-  const { last, link } = await before.auditSpan()
-  await before.close()
+  copyFileSync(original.file, folder.file)
   using database = new DatabaseSync(folder.file)
   database.exec(sql)
   then?.(database)
   const store = await folder.open()
-  return { store, noted: { position: last, link } }
+  return { store, noted: end }
 }
 
 describe('the audit chain', () => {

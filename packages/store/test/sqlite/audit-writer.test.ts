@@ -3,6 +3,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { AuditGroup, Store } from '@bulkhead/contract'
 import { ThreadImage } from '@bulkhead/kit/thread-image'
 import { afterEach, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { draftGroup } from '../../src/records/audit-group.ts'
 import { verifyAudit } from '../../src/index.ts'
 import { AuditThread, AuditWriter } from '../../src/sqlite/audit/audit-writer.ts'
@@ -41,7 +42,7 @@ async function readyThread(file: string, maxPages: number, lockWaitMs?: number):
   return thread
 }
 
-it('the audit writer moves to a thread under load and keeps the order of records', async () => {
+it('the audit writer moves to a thread under load and keeps the order of records', LONG, async () => {
   const { folder, store } = await newStore()
   using database = new DatabaseSync(folder.file)
   const queue = new CommitQueue(database, folder.file)

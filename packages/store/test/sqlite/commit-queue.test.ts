@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { BulkheadError } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { CommitQueue } from '../../src/sqlite/commit-queue.ts'
 import { LockWait } from '../../src/sqlite/database-file.ts'
 import { StoreFolder } from './store-folder.ts'
@@ -44,7 +45,7 @@ describe('the commit queue', () => {
     expect(queue.idle).toBe(true)
   })
 
-  it('commits at most 512 operations at once, so that others get their turn', async () => {
+  it('commits at most 512 operations at once, so that others get their turn', LONG, async () => {
     const seen = Array.from({ length: 600 }, (_, n) => queue.enqueue(() => insert(n)).then(() => committed().length))
     expect([await seen[0], await seen[599]]).toEqual([512, 600])
   })

@@ -1,5 +1,5 @@
 import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { draftGroup } from '../../src/records/audit-group.ts'
 import { AuditThread } from '../../src/sqlite/audit/audit-writer.ts'
@@ -48,6 +48,8 @@ it('a call needs the journal that its host has written so far', async () => {
   await start()
   const journal = `${folder.path}/${readdirSync(folder.path).find((name) => name.includes('-notes-'))}`
   rmSync(journal)
+  // The calls of one tick share a look.
+  await nextTurn()
   await expect(start()).rejects.toThrow('was removed or moved')
   writeFileSync(journal, '')
   await expect(start()).rejects.toThrow('was removed or moved')
@@ -58,7 +60,7 @@ it('a call needs the journal that its host has written so far', async () => {
 it('the audit thread rejects writes while the file is moved away', async () => {
   await folder.open()
   const thread = new AuditThread(folder.file, 1_000)
-  while (!thread.ready) await sleep(5)
+  await expect.poll(() => thread.ready).toBe(true)
   renameSync(folder.file, `${folder.file}.away`)
   await expect(thread.add(draftGroup({ forms: [], rows: [], texts: [] }))).rejects.toMatchObject(MOVED)
   renameSync(`${folder.file}.away`, folder.file)

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { killRounds } from './kill-rounds.ts'
 import { StoreFolder } from './store-folder.ts'
 import { AcknowledgementLog, confirm, makeRecord } from './acknowledgement-log.ts'
 import { runWriter } from './writer-process.ts'
 
-const ROUNDS = thoroughly(3, 20)
+const ROUNDS = thoroughly(2, 20)
 
 describe('a store with several processes', () => {
   it('has all acknowledged records after each SIGKILL', async () => {
@@ -13,7 +13,7 @@ describe('a store with several processes', () => {
     expect(await killRounds(folder.path, { rounds: ROUNDS, seed: Date.now() })).toBeGreaterThan(ROUNDS * 5)
   })
 
-  it('assigns positions without gaps to concurrent writers of a new file', async () => {
+  it('assigns positions without gaps to concurrent writers of a new file', LONG, async () => {
     await using folder = new StoreFolder()
     const runs = await Promise.all(['a', 'b', 'c'].map((writer) => runWriter(folder.file, writer, {
       bursts: thoroughly(5, 60),

@@ -49,6 +49,17 @@ it('a start that rests on approvals sees at once what another process has change
   expect(await verdict(seat, revision)).toBe('seat-lost')
 })
 
+it('a host that was removed from outside is not listed any more, and holds up no freeze', async () => {
+  const seat = await join(store.work!, 'a')
+  const call = seat.open(CALL)
+  await call.start({ at: 1, revision: undefined, isInline: true })
+  call.end()
+  outside('DELETE FROM host')
+  expect(await verdict(seat, await store.work!.revision())).toBe('seat-lost')
+  expect(await store.work!.hosts()).toEqual([])
+  expect(await store.work!.freeze({ by: 'Ada' })).toMatchObject({ unconfirmed: [] })
+})
+
 it('any other start rests on what was seen half a second ago at most', async () => {
   vi.useFakeTimers({ toFake: ['setInterval'] })
   const seat = await join(store.work!, 'a')
