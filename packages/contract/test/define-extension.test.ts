@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { expect, it, vi } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { z } from 'zod'
 import { declaredManifest, defineExtension, defineTool, ToolError } from '../src/author/index.ts'
 
@@ -57,7 +58,7 @@ export const c = defineExtension({ tools: { 'get weather': b } })
 export const d = defineExtension({ tools: { d: { input, approvalKey: '{town}', execute: () => 1 } } })
 `
 
-it('tsc says in words what is wrong: no description, a bad name, an unknown argument of an approval key', () => {
+it('tsc says in words what is wrong: no description, a bad name, an unknown argument of an approval key', LONG, () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-types-'))
   const file = join(folder, 'index.ts')
   writeFileSync(file, WRONG)

@@ -7,6 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { generatedFiles } from '../scripts/generated-files.ts'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { agentManifestSchema } from '../src/validation/agent.ts'
 import { configFileSchema } from '../src/validation/config.ts'
 import { ERRORS } from '../src/model/errors.ts'
@@ -39,7 +40,7 @@ describe('generated files', () => {
     })
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
-    it('are written, reported as equal, and as different or missing', async () => {
+    it('are written, reported as equal, and as different or missing', LONG, async () => {
       const [changed, removed] = [join('docs', 'reference', 'errors.md'), join('docs', 'reference', 'events.md')]
       expect(await generate()).toMatchObject({ code: 0 })
       expect(await generate('--check')).toEqual({ code: 0, output: '' })

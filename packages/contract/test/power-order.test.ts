@@ -84,7 +84,7 @@ describe('a power under a ceiling', () => {
         (Object.keys(own) as (keyof Given)[]).map((name) => [name, own[name] && most[name]]),
       )
       expect(given(narrowPower(power, limit), use)).toEqual(both)
-    }), { numRuns: thoroughly(300, 3_000) })
+    }), { numRuns: thoroughly(100, 3_000) })
   })
 
   it('lists entries, and a use must match all patterns of one entry', () => {
@@ -103,7 +103,7 @@ describe('a power under a ceiling', () => {
           given(narrowed, use),
         ),
       )
-    }), { numRuns: thoroughly(300, 3_000) })
+    }), { numRuns: thoroughly(100, 3_000) })
   })
 
   it('allows nothing under an empty ceiling', () => {
@@ -164,7 +164,7 @@ describe('one power within another', () => {
       for (const [one, other] of [[asked, allowed], [less, allowed], [less, least]] as const) {
         if (beyond(one, other).length === 0) expect(within(given(one, use), given(other, use))).toEqual([])
       }
-    }), { numRuns: thoroughly(150, 1_500) })
+    }), { numRuns: thoroughly(50, 1_500) })
   })
 
   it('is within itself, and under a ceiling is within itself and the ceiling', () => {

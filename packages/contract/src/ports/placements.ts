@@ -83,7 +83,7 @@ export interface PlacedCall {
   readonly epoch: number
   /** To its worker. Rejects with StoreUnavailable. */
   send(message: Json): Promise<void>
-  /** The worker is told to end it. Its end follows as a result, or as lost. */
+  /** The worker gets the order to end it. Its end follows as a result, or as lost. */
   cancel(): Promise<void>
   /**
    * After `lost` without an effect: places it again under the next epoch, in one transaction with the test that no
@@ -109,7 +109,7 @@ export interface Placements {
   place(request: PlacedRequest, listener: PlacedListener): Promise<PlacedCall>
   /**
    * Closes the epochs of a call whose caller is gone: no worker begins anything for it from then on. Resolves with what
-   * had begun. Its worker is told to end it.
+   * had begun. Its worker gets the order to end it.
    */
   close(sessionId: string, callId: string): Promise<readonly BegunEffect[]>
   /** Serves calls until `close` of the seat. */

@@ -201,6 +201,8 @@ export interface JoinedHost extends HostInfo {
  * store cannot be asked.
  */
 export interface Work {
+  /** A host without sessions leaves its seat after this long, and joins again for the next one. Absent: it stays. */
+  readonly restMs?: number | undefined
   join(host: HostInfo, listener: SeatListener): Promise<Seat>
   /** Every host with a seat, and those that are gone and have left something. Ordered by `since`. */
   hosts(): Promise<readonly JoinedHost[]>

@@ -144,7 +144,7 @@ const manifestWith = (mostTools: number) => z.strictObject({
       'Secrets it may use without seeing them, each for the hosts and commands named here. Its code gets handles, '
       + 'never values.',
     ),
-  dependsOn: z.array(z.string().regex(EXTENSION_ID_PATTERN)).max(64).default([])
+  dependsOn: z.array(z.string().regex(EXTENSION_ID_PATTERN, 'the id of an extension')).max(64).default([])
     .describe('Ids of extensions that start before it.'),
   tools: z.array(toolManifest).min(1).max(mostTools).superRefine(checkTools)
     .describe('The tools of the extension, with distinct names.'),

@@ -50,8 +50,8 @@ export const powerSet = z.strictObject({
 export const requirementSet = powerSet.extend({
   net: z.strictObject({
     hosts: netHosts,
-    idempotencyHeader: z.string().regex(HEADER_NAME_PATTERN).refine(
-      (name) => !RESERVED_HEADER.test(name), 'a header that is not reserved',
+    idempotencyHeader: z.string().regex(HEADER_NAME_PATTERN, 'the name of a header, such as Idempotency-Key').refine(
+      (name) => !RESERVED_HEADER.test(name), 'this header is for the host or for credentials; use one such as Idempotency-Key',
     ).optional().describe(
       'The header, such as Idempotency-Key, in which the host sends the idempotency key of the call with requests '
       + 'other than GET and HEAD. The code cannot set it.',

@@ -2,8 +2,11 @@ import { z } from 'zod'
 
 const wholeNumber = z.int().positive().max(1_000_000_000)
 const days = (what: string) => wholeNumber.max(36_500).exactOptional().describe(`For how many days ${what}`)
-/** A password in it would be in backups, diagnostics and the list of settings. */
-const STORE_URL = /^postgres(?:ql)?:\/\/(?![^/?#]*:[^/?#]*@)(?![^#]*[?&]password=)[^\s]*$/i
+/**
+ * A password in it would be in backups, diagnostics and the list of settings. One with / or ? that is not encoded looks
+ * like a port and a path, so there is no colon anywhere before an @.
+ */
+const STORE_URL = /^postgres(?:ql)?:\/\/(?![^@]*:[^@]*@)(?![^#]*[?&]password=)[^\s]*$/i
 
 export const storeSettings = z.strictObject({
   url: z.string().max(2048).regex(STORE_URL, 'a URL such as postgres://bulkhead@db.example/agents, without a password')

@@ -73,6 +73,8 @@ export const validConfigs: readonly (readonly [string, unknown])[] = [
 
 export const invalidConfigs: readonly (readonly [string, unknown, string])[] = [
   ['a store with a password in its URL', { store: { url: 'postgres://me:secret@db.test/agents' } }, 'store/url'],
+  ['a store with a slash in its password', { store: { url: 'postgres://me:12/secret@db.test/agents' } }, 'store/url'],
+  ['a store with a mark in its password', { store: { url: 'postgres://me:12?secret=1@db.test/a' } }, 'store/url'],
   ['a store with a password after its URL', { store: { url: 'postgres://db.test/a?password=x' } }, 'store/url'],
   ['a package with a name that is too long', { packages: ['x'.repeat(215)] }, 'packages/0'],
   [
