@@ -4,6 +4,7 @@ import type { Explanation } from './calls/explain.ts'
 import type { ToolCall } from './calls/receive.ts'
 import type { Hooks } from './model/hooks.ts'
 import type { ReplayedCalls } from './policy/stub.ts'
+import type { OpenApprovals } from './policy/approvals/approval-book.ts'
 import type { QuestionDesk } from './policy/interaction/question-desk.ts'
 import type { Redaction } from './records/redaction.ts'
 import type { HeardUse, UseListeners } from './records/use-listeners.ts'
@@ -77,4 +78,12 @@ export const insideOf = (
   loaded: () => workspaces()[0]!.reloader.report,
   suppressed: (source, error) => workspaces()[0]!.context.events.suppressed(source, error),
   redact: (value) => redaction().value(value),
+})
+
+/** Those of a host: of its workspaces, the current one first, and of their open sessions. */
+export const approvalsIn = (workspaces: readonly Workspace[]): OpenApprovals => ({
+  workspace: workspaces[0]!.path,
+  projects: workspaces.map(({ projectApprovals }) => projectApprovals),
+  sessions: workspaces.flatMap((workspace) => [...workspace.sessions]).flatMap(({ family }) => family)
+    .map(({ parts }) => parts.scope.approvals),
 })

@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import {
-  BulkheadError, requireOptions, type AgentDescriptor, type AgentManifest, type ArgumentsReader, type Diagnostic, type EventListener, type
-  EventType, type ExtensionDescriptor, type Freeze, type FreezeReport, type JoinedHost, type Layer, type ToolDefinition, type ToolListing,
+  BulkheadError, requireOptions, type AgentDescriptor, type AgentManifest, type ArgumentsReader, type Diagnostic, type EventListener,
+  type EventType, type ExtensionDescriptor, type Freeze, type FreezeReport, type JoinedHost, type Layer, type ToolDefinition,
+  type ToolListing,
 } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { HookChain, refuseSlips } from './calls/hooks.ts'
-import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './policy/approvals/approval-book.ts'
+import { createApprovalBook, type ApprovalBook } from './policy/approvals/approval-book.ts'
 import { openAudit, secretsOf, type AuditTrail } from './records/audit-trail.ts'
 import { EventBus, requireSubscription } from './records/events.ts'
 import {
   HOST_FORM, statusesOf, type ExtensionStatus, type FreezeOrder, type Host, type HostOptions, type SwitchReport,
 } from './host-interface.ts'
-import { insideOf, type HostInside } from './host-inside.ts'
+import { approvalsIn, insideOf, type HostInside } from './host-inside.ts'
 import { LoopLagMonitor, type LoopLag } from './records/loop-lag.ts'
 import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
@@ -65,8 +66,7 @@ class ToolHost implements Host {
     const events = new EventBus(clock)
     const desk = new QuestionDesk(() => ({ ring: passkeys, now: clock.now() }))
     const seat = takeSeat({
-      store, desk, given: options.store, owner, events, clock, workspaces: () => this.#workspaces,
-      onGone: () => journal.recoverAgain(),
+      store, desk, given: options.store, owner, events, clock, workspaces: () => this.#workspaces, onGone: () => journal.recoverAgain(),
     })
     const journal: CallJournal = new CallJournal({ store, seat, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
@@ -79,7 +79,7 @@ class ToolHost implements Host {
     const registered = () => this.#registry.candidates
     this.#audit = openAudit({ config: options.report.config.merged.audit, store, events, env, registered })
     const { ledger } = this.#workspace.projectApprovals
-    this.approvals = createApprovalBook({ ledger, now: () => clock.now(), open: () => this.#openApprovals() })
+    this.approvals = createApprovalBook({ ledger, now: () => clock.now(), open: () => approvalsIn(this.#workspaces) })
     this.inside = insideOf(desk, this.#sources.uses, () => this.#workspaces, this.#sources.hooks, secretsOf(registered, env))
     // Later, so that a listener that subscribes at once receives it.
     queueMicrotask(() => journal.recover())
@@ -172,13 +172,11 @@ class ToolHost implements Host {
   }
 
   async openSession(options: SessionOptions = {}): Promise<Session> {
-    const workspace = await this.#readyWorkspace()
-    return workspace.openSession(options, () => this.#unloadIfEmpty(workspace))
+    return this.#open(async (workspace, onEnd) => workspace.openSession(options, onEnd))
   }
 
   async resumeSession(id: string, options: ResumeOptions = {}): Promise<Session> {
-    const workspace = await this.#readyWorkspace()
-    return workspace.resumeSession(id, options, () => this.#unloadIfEmpty(workspace))
+    return this.#open((workspace, onEnd) => workspace.resumeSession(id, options, onEnd))
   }
 
   callableTools(sessionId: string): readonly ToolDefinition[] {
@@ -235,17 +233,15 @@ class ToolHost implements Host {
     return [this.#workspace, ...this.#left.keys()]
   }
 
-  #openApprovals(): OpenApprovals {
-    const sessions = this.#workspaces.flatMap((workspace) => [...workspace.sessions])
-    return {
-      workspace: this.#workspace.path,
-      projects: this.#workspaces.map(({ projectApprovals }) => projectApprovals),
-      sessions: sessions.flatMap(({ family }) => family).map(({ parts }) => parts.scope.approvals),
-    }
-  }
-
   get #registry() {
     return this.#workspace.context.registry
+  }
+
+  #open(open: (workspace: Workspace, onEnd: () => void) => Promise<Session>): Promise<Session> {
+    return this.#sources.seat.opening(async () => {
+      const workspace = await this.#readyWorkspace()
+      return open(workspace, () => this.#unloadIfEmpty(workspace))
+    })
   }
 
   /** Resolves with the current workspace when it is ready. */

@@ -184,7 +184,7 @@ async function askForApproval(
 /** A rule that demands a passkey counts no other way to allow, wherever the answer was given. */
 const lacksPasskey = ({ proof }: PersonAnswer, asks: readonly Verdict[]): boolean => demandsPasskey(asks) && proof === undefined
 
-/** The question was answered while the call was paused, so that no event has told it. */
+/** The question was answered while the call was paused, so that no event has said it. */
 const emitProof = ({ by, proof }: PersonAnswer, { id, session }: ValidatedCall, { events }: HostContext): void => events.emit({
   type: 'InteractionAnswered', correlationId: `${session.id}:paused`, sessionId: session.id, callId: visibleText(id),
   status: 'accepted', ...(by !== undefined && { by }), ...(proof && { passkey: proof }),

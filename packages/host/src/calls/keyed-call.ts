@@ -58,7 +58,9 @@ const mayGoOn = (outcome: Outcome, isFree: boolean): boolean =>
   outcome.type === 'error' && (isFree || outcome.error.code === 'ClarificationNeeded')
 
 /** How a call ends without an answer of its tool: the store was away, or what ran the tool was lost. */
-const UNANSWERED: ReadonlySet<string> = new Set<ErrorCode>(['StoreUnavailable', 'CompartmentCrashed', 'NoWorkerReady'])
+const UNANSWERED: ReadonlySet<string> = new Set<ErrorCode>([
+  'StoreUnavailable', 'CompartmentCrashed', 'CompartmentKilled', 'NoWorkerReady',
+])
 
 /** Whether it is no outcome to keep, because the call may run again. */
 function isUnanswered(outcome: Outcome, run: CallRun<StageRecord>): boolean {

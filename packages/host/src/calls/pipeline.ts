@@ -173,7 +173,9 @@ function open(call: ValidatedCall, run: CallRun<StageRecord>, host: HostContext)
     })
   }
   run.keyed = keyedCall(call, host)
-  run.open(host.journal.open(run.keyed === undefined ? call : { ...journalled(call), outcomeAt: run.keyed.place }))
+  const [outcomeAt, claimedBy] = [run.keyed?.place, call.scope.resumption?.claimedBy]
+  const isPlain = outcomeAt === undefined && claimedBy === undefined
+  run.open(host.journal.open(isPlain ? call : { ...journalled(call), outcomeAt, claimedBy }))
 }
 
 /** Getters are not copied with a record. */

@@ -261,7 +261,7 @@ export interface HostContext {
   readonly journal: CallJournal
   readonly seat: HostSeat
   readonly audit: () => AuditTrail | undefined
-  /** Told of each use of a capability. */
+  /** They hear of each use of a capability. */
   readonly uses: UseListeners
   readonly order: TickOrder
   readonly paused: PausedCalls

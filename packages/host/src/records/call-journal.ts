@@ -1,6 +1,7 @@
 import type {
   BegunEffect, CallEntry, CallTerms, Clock, OutcomeOrigin, Started, ToolDefinition,
 } from '@bulkhead/contract'
+import { oncePerTick } from '@bulkhead/kit/once-per-tick'
 import type { EffectNotes } from '../model/begun-effects.ts'
 import type { EventBus } from './events.ts'
 import { InterruptedCalls, type InterruptedCall, type InterruptionSources } from './interrupted-calls.ts'
@@ -17,6 +18,8 @@ export interface JournalledCall {
   }
   /** Where the outcome of a call with an idempotency key is kept. */
   readonly outcomeAt?: string | undefined
+  /** The host that continues it after a pause, as it claimed it. */
+  readonly claimedBy?: string | undefined
 }
 
 /** What an attempt rests on, and what its start begins. */
@@ -50,8 +53,7 @@ export class CallJournal {
   readonly #sources: JournalSources
   /** By session and tool, so that calls with the same terms have the same object. */
   readonly #terms = new WeakMap<object, WeakMap<object, CallTerms>>()
-  /** Whether the files of the store were seen in this tick. */
-  #areFilesThere = false
+  readonly #lookForFiles = oncePerTick(() => this.#sources.store.requireFiles!())
   readonly #closed: InterruptedCall[] = []
   /** Calls are closed one host after the other, so that none is closed twice. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -63,9 +65,9 @@ export class CallJournal {
 
   open(call: JournalledCall): JournalEntry {
     const { seat, clock } = this.#sources
-    const { id: callId, outcomeAt } = call
+    const { id: callId, outcomeAt, claimedBy } = call
     const entry: CallEntry =
-      seat.open({ terms: this.#termsOf(call), callId, ...(outcomeAt !== undefined && { outcomeAt }) })
+      seat.open({ terms: this.#termsOf(call), callId, ...(outcomeAt !== undefined && { outcomeAt }) }, claimedBy)
     return {
       start: ({ revision, isInline, begins }) => {
         this.#requireFiles()
@@ -90,17 +92,8 @@ export class CallJournal {
     return terms
   }
 
-  /** Once for the calls of one tick. */
   #requireFiles(): void {
-    const { store } = this.#sources
-    if (this.#areFilesThere || !store.requireFiles) return
-    store.requireFiles()
-    this.#areFilesThere = true
-    setImmediate(this.#lookAgain)
-  }
-
-  readonly #lookAgain = (): void => {
-    this.#areFilesThere = false
+    if (this.#sources.store.requireFiles) this.#lookForFiles()
   }
 
   /** Closes the calls that ended hosts left open. Resolves with all of them so far; never rejects. */

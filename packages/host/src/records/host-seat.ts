@@ -25,7 +25,10 @@ export interface SeatSources {
 const REJOIN_MS = 1_000
 const SOURCE = 'seat in the store'
 
-/** The seat of this host in the store. If it is lost, the host joins again, as another one. */
+/**
+ * The seat of this host in the store. If it is lost, the host joins again, as another one. So does a host that left its
+ * seat because it had no session: it has no claims then, and nothing of it runs.
+ */
 export class HostSeat implements Claimant {
   readonly #sources: SeatSources
   readonly #rows = new Map<string, readonly [ShownKind, string, JsonObject]>()
@@ -37,6 +40,12 @@ export class HostSeat implements Claimant {
   #count = 0
   #freeze: Freeze | undefined
   #hasLeft = false
+  /** Sessions that are being opened. */
+  #opening = 0
+  #restTimer: NodeJS.Timeout | undefined
+  /** It left its seat because it had no session. */
+  #isResting = false
+  #leaving: Promise<void> | undefined
 
   constructor(sources: SeatSources) {
     this.#sources = sources
@@ -56,8 +65,26 @@ export class HostSeat implements Claimant {
     return this.#joining
   }
 
-  open(call: OpenCall): CallEntry {
-    return this.#seat?.open(call) ?? this.#openLater(call)
+  /**
+   * Opens a session. It has a seat before it claims anything, because claims of a host without one are void. Rejects with
+   * StoreUnavailable.
+   */
+  async opening<Session>(open: () => Promise<Session>): Promise<Session> {
+    this.#opening++
+    try {
+      if (this.#isResting) await this.join()
+      return await open()
+    } finally {
+      this.#opening--
+      this.#restLater()
+    }
+  }
+
+  /** `claimedBy`: who claimed the call before. Under another id it does not start: others may have claimed it since. */
+  open(call: OpenCall, claimedBy?: string): CallEntry {
+    const seat = this.#seat
+    if (claimedBy !== undefined && claimedBy !== seat?.id) return lostEntry(claimedBy)
+    return seat?.open(call) ?? this.#openLater(call)
   }
 
   isOwn(host: unknown): boolean {
@@ -106,6 +133,7 @@ export class HostSeat implements Claimant {
   hide(kind: ShownKind, id: string): void {
     this.#rows.delete(`${kind} ${id}`)
     this.#seat?.hide(kind, id)
+    this.#restLater()
   }
 
   async settled(): Promise<void> {
@@ -114,9 +142,10 @@ export class HostSeat implements Claimant {
 
   async leave(): Promise<void> {
     this.#hasLeft = true
+    clearTimeout(this.#restTimer)
     this.#sources.onLeave()
     const seat = this.#seat ?? await this.#joining?.catch(() => undefined)
-    await seat?.leave()
+    await Promise.all([this.#leaving, seat?.leave()])
   }
 
   async #join(): Promise<Seat> {
@@ -146,7 +175,27 @@ export class HostSeat implements Claimant {
     this.#own.add(id)
     for (const row of this.#rows.values()) seat.show(...row)
     if (!isLost) this.#seat = seat
+    // What was revoked or approved without a seat, no listener heard.
+    if (this.#isResting) onRevision()
+    this.#isResting = false
+    this.#restLater()
     return seat
+  }
+
+  #restLater(): void {
+    const { restMs } = this.#sources.work
+    clearTimeout(this.#restTimer)
+    if (restMs === undefined || this.#hasLeft || this.#opening + this.#rows.size > 0) return
+    this.#restTimer = setTimeout(() => this.#rest(), restMs).unref()
+  }
+
+  #rest(): void {
+    const seat = this.#seat
+    if (!seat || this.#opening + this.#rows.size > 0) return
+    this.#isResting = true
+    this.#seat = undefined
+    this.#freeze = undefined
+    this.#leaving = seat.leave()
   }
 
   #joinSoon(ms: number): void {
@@ -160,25 +209,33 @@ export class HostSeat implements Claimant {
     })
   }
 
-  /** Without a seat, a call that starts waits for one. */
+  /**
+   * Without a seat, a call that starts waits for the next one. What it claims meanwhile, it claims for that seat, or for a
+   * later one, and then it does not start.
+   */
   #openLater(call: OpenCall): CallEntry {
     let entry: CallEntry | undefined
-    let isOver = false
+    const opening = this.join().then((seat) => {
+      entry = seat.open(call)
+      return entry
+    })
+    opening.catch(() => undefined)
     return {
-      start: async (start) => {
-        entry ??= (await this.join()).open(call)
-        const started = await entry.start(start)
-        if (isOver) entry.end()
-        return started
-      },
+      start: async (start) => (await opening).start(start),
       begin: (effect) => {
         if (entry === undefined) throw new BulkheadError('StoreUnavailable', 'The call has not started.')
         return entry.begin(effect)
       },
-      end: () => {
-        isOver = true
-        entry?.end()
-      },
+      end: () => void opening.then((opened) => opened.end(), () => undefined),
     }
   }
+}
+
+/** Of a call whose host lost its seat after it claimed the call. */
+function lostEntry(id: string): CallEntry {
+  const fail = () => {
+    throw new BulkheadError('StoreUnavailable',
+      `The call was not started: the host "${id}", which continued it, lost its place in the store. Continue it again.`)
+  }
+  return { start: async () => fail(), begin: fail, end: () => undefined }
 }

@@ -1,4 +1,4 @@
-import type { BulkheadError, ErrorOutcome, ListedCall, Store } from '@bulkhead/contract'
+import type { BulkheadError, ErrorOutcome, ListedCall, Seat, Store } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { errorBody } from '../model/outcome.ts'
 import { dropQuestion, leaveOpen, questionsLeftBy, type LeftQuestion } from './asked-questions.ts'
@@ -40,7 +40,9 @@ export class InterruptedCalls {
       if (state !== 'gone' || id === seat.id || (only !== undefined && id !== only)) continue
       const calls = await seat.takeOver(id)
       if (calls === undefined) continue
-      closed.push(...await this.#closeThose(calls, id))
+      const closedNow = await this.#closeThose(calls, id, seat)
+      if (closedNow === undefined) continue
+      closed.push(...closedNow)
       await seat.discard(id)
     }
     return closed
@@ -51,8 +53,13 @@ export class InterruptedCalls {
     return !(await this.#sources.seat.hosts()).some(({ id }) => id === owner)
   }
 
-  /** An entry is removed only when the audit has it. If the host crashes in between, the next one reports it. */
-  async #closeThose(calls: readonly ListedCall[], owner: string): Promise<readonly InterruptedCall[]> {
+  /**
+   * An entry is removed only when the audit has it. If the host crashes in between, the next one reports it. undefined if
+   * another one has taken the calls over.
+   */
+  async #closeThose(
+    calls: readonly ListedCall[], owner: string, seat: Seat,
+  ): Promise<readonly InterruptedCall[] | undefined> {
     const { store, audited } = this.#sources
     const questions = await questionsLeftBy(store, owner)
     const asked = new Map(questions.map((question) => [nameOf(question.sessionId, question.callId), question]))
@@ -64,6 +71,8 @@ export class InterruptedCalls {
     const ended = await endedIn<NamedCall>(store, [
       ...left, ...[...asked].flatMap(([name, question]) => entries.has(name) ? [] : [question]),
     ])
+    // Reading the audits takes its time, and meanwhile others may have taken this host for gone.
+    if (await seat.takeOver(owner) === undefined) return undefined
     const waiting = new Set<LeftCall>()
     for (const [name, question] of asked) {
       const entry = entries.get(name)
@@ -93,8 +102,10 @@ export class InterruptedCalls {
   /** Before the entry is removed: without one, its key would count as that of a call that began nothing. */
   async #settleKey(call: LeftCall, owner: string, hasEnded: boolean): Promise<void> {
     if (call.outcomeAt === undefined) return
-    const error = hasEnded ? notRecorded(call) : interruption(call)
-    const unknown = error.code === 'OutcomeUnknown' ? interruptedCall(call, error).outcome : undefined
+    const error = interruption(call)
+    // A call that began nothing may be made again.
+    const unknown = error.code !== 'OutcomeUnknown' ? undefined
+      : interruptedCall(call, hasEnded ? notRecorded(call) : error).outcome
     await settleKey(this.#sources.store, call.outcomeAt, owner, unknown)
   }
 
@@ -169,10 +180,12 @@ async function endedIn<Call extends NamedCall>(store: Store, calls: readonly Cal
   return ended
 }
 
-/** Moves calls from `open` to `ended`. */
+/** Adds those that end in this audit to `ended`. */
 async function findEnds<Call extends NamedCall>(
-  audit: Pick<Store, 'records' | 'auditSpan'>, open: Map<string, Call>, since: number, ended: Set<Call>,
+  audit: Pick<Store, 'records' | 'auditSpan'>, calls: ReadonlyMap<string, Call>, since: number, ended: Set<Call>,
 ): Promise<void> {
+  // In the audit of the host that ran a call is its start, and in that of another one may be its end.
+  const open = new Map(calls)
   const { first, last } = await audit.auditSpan()
   for (let to = last; to > 0 && to >= first && open.size > 0;) {
     const from = Math.max(first, to - PAGE + 1)

@@ -1,4 +1,4 @@
-/** Which process of those that share a store wrote a record, and what other hosts are told about it. */
+/** Which process of those that share a store wrote a record, and what other hosts may know about it. */
 export interface Owner {
   /** Without `/`. */
   readonly id: string
@@ -15,6 +15,8 @@ export interface Claimant {
   readonly id: string
   /** Whether it is the present or an earlier id of this host, which joins again under another one when it loses its seat. */
   isOwn(id: unknown): boolean
+  /** Resolves when it has a seat: without one, others take its claims for void. Rejects with StoreUnavailable. */
+  join(): Promise<{ readonly id: string }>
   /** Rejects with StoreUnavailable. */
   isGone(id: string): Promise<boolean>
 }

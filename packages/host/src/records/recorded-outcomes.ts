@@ -37,6 +37,8 @@ export interface OutcomeSources {
 
 const MAX_BYTES = 1024 ** 2
 const PURGE_MS = 60 * 60 * 1000
+/** How places of outcomes begin. A day may have more outcomes than fit into memory, so they are read in parts. */
+const PARTS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 /** How long after a failure an outcome is stored again. */
 const STORE_AGAIN_MS = 1_000
 
@@ -122,6 +124,7 @@ export class RecordedOutcomes {
   async #take(call: KeyedCall, continues: boolean): Promise<OutcomeRecord | undefined> {
     const { store, owner, now, keptMs } = this.#sources
     const { place, digest, claim } = call
+    const { id: by } = await owner.join()
     const at = now()
     let standing: OutcomeRecord | undefined
     try {
@@ -133,7 +136,7 @@ export class RecordedOutcomes {
         // The store tries again after a lost answer, and then finds its own claim.
         const isOwn = record?.by !== undefined && record.claim === claim
         standing = isOver || goesOn || isOwn ? undefined : record
-        return standing === undefined ? { digest, at, by: owner.id, claim } : stored
+        return standing === undefined ? { digest, at, by, claim } : stored
       })
     } catch (thrown) {
       // It may have taken effect, and the call does not run.
@@ -176,13 +179,15 @@ export class RecordedOutcomes {
         return typeof key !== 'string' ? []
           : [stepsKey(this.placeOf(key, typeof principal === 'string' ? principal : undefined))]
       }))
-      for (const { key, value } of await store.list('outcome', this.#prefix)) {
-        // Another call may have claimed it since.
-        const remove = (stored: Json | undefined): Json | undefined => isOld(stored) ? undefined : stored
-        if (isOld(value) && !waiting.has(key)) await store.update('outcome', key, remove)
+      for (const part of PARTS) {
+        for (const { key, value } of await store.list('outcome', this.#prefix + part)) {
+          // Another call may have claimed it since.
+          const remove = (stored: Json | undefined): Json | undefined => isOld(stored) ? undefined : stored
+          if (isOld(value) && !waiting.has(key)) await store.update('outcome', key, remove)
+        }
       }
     } catch {
-      this.#purgedAt = 0
+      // A store that is slow or gone is not asked at each call.
     }
   }
 }

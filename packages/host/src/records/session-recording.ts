@@ -72,7 +72,6 @@ export class Recordings {
         if (bytes > recordBytes || at - Date.parse(lastAt) > recordMs) await removeRecorded(store, id)
       }
     } catch (thrown) {
-      this.#purgedAt = -Infinity
       failed(thrown)
     }
   }

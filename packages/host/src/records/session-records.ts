@@ -143,7 +143,7 @@ export class SessionRecords {
       }
       await more()
     } catch {
-      this.#purgedAt = -Infinity
+      // A store that is slow or gone is not asked for each session.
     }
   }
 

@@ -42,6 +42,7 @@ export class StoreWithTimeout implements Store {
     if (store.chains) this.chains = async () => (await this.#ask(() => store.chains!())).map((chain) => this.#chain(chain))
     if (work) {
       this.work = {
+        ...(work.restMs !== undefined && { restMs: work.restMs }),
         // A seat has time limits of its own: a timer for each start would cost each call.
         join: (host, listener) => this.#ask(() => work.join(host, listener)),
         hosts: () => this.#ask(() => work.hosts()),

@@ -102,7 +102,7 @@ describe('explain', () => {
       if (decided && explained.decision !== 'ask')
         expect(steps).toContainEqual(expect.objectContaining({ stage: decided.stage, source: decided.source }))
       expect(explained.remedies.length > 0).toBe(explained.decision !== 'allow')
-    }), { numRuns: thoroughly(40, 400) })
+    }), { numRuns: thoroughly(15, 400) })
   })
 
   test('no mode, cached approval, hook, watchdog or guard turns a deny into an allow', async () => {
@@ -122,7 +122,7 @@ describe('explain', () => {
       )
       expect((await session.explain(CALL)).decision).toBe('deny')
       expect(verdictOf(await session.call(CALL))).toBe(before.code)
-    }), { numRuns: thoroughly(40, 400) })
+    }), { numRuns: thoroughly(15, 400) })
   })
 
   test.each<[string, unknown, WorldSketch, object]>([

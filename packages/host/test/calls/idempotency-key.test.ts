@@ -69,7 +69,7 @@ test('an error is recorded if the call had begun something, and else the call ru
   expect(idle.runs()).toBe(2)
 })
 
-test.each(['StoreUnavailable', 'CompartmentCrashed', 'NoWorkerReady'] as const)(
+test.each(['StoreUnavailable', 'CompartmentCrashed', 'CompartmentKilled', 'NoWorkerReady'] as const)(
   'a call that may run again does, if its last attempt ended without an answer: %s', async (code) => {
     const execute = () => { throw new BulkheadError(code, 'Call again.') }
     const runsOf = async (effects: 'idempotent' | 'once') => {
@@ -190,15 +190,18 @@ test('a secret is not kept, and of an outcome that is too long only that there w
   expect([verdictOf(await long.call('k')), long.runs()]).toEqual(['OutputTooLarge', 1])
 })
 
-test('an outcome that cannot be stored keeps its key claimed, and the next host says that it is unknown', async () => {
-  const store = new MemoryStore()
-  const { call } = await counting({ store }, { execute: () => { store.failing = true; return 'done' } })
-  expect(await call('k')).toMatchObject({ data: 'done' })
-  store.failing = false
-  expect(verdictOf(await call('k'))).toBe('IdempotencyKeyInUse')
-  const next = await counting({ store })
-  expect([verdictOf(await next.call('k')), next.runs()]).toEqual(['OutcomeUnknown', 0])
-})
+test.each([[true, 'OutcomeUnknown', 0], [false, 'output', 1]])(
+  'an outcome that cannot be stored keeps its key claimed, and the next host goes by what it had begun: %s',
+  async (acts, verdict, runs) => {
+    const store = new MemoryStore()
+    const { world, call } = await counting({ store }, { execute: () => { store.failing = true; return 'done' } }, acts)
+    expect(await call('k')).toMatchObject({ data: 'done' })
+    store.failing = false
+    expect(verdictOf(await call('k'))).toBe('IdempotencyKeyInUse')
+    await world.host.flush()
+    const next = await counting({ store })
+    expect([verdictOf(await next.call('k')), next.runs()]).toEqual([verdict, runs])
+  })
 
 test.each([[true, 'OutcomeUnknown', 0], [false, 'output', 1]])(
   'after a crash the key of a call is settled by what it had begun: %s', async (acts, verdict, runs) => {

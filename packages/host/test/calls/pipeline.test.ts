@@ -100,7 +100,7 @@ test('every call settles exactly once, whatever ends it', async () => {
     expect(world.sandbox.alive).toEqual([])
     expect(world.sandbox.compartments.map(({ inFlight }) => inFlight).every((count) => count === 0)).toBe(true)
     expect(clock.pending).toBe(0)
-  }), { numRuns: thoroughly(100, 500) })
+  }), { numRuns: thoroughly(40, 500) })
 })
 
 test('a stage that throws gives an outcome, and the next call works', async () => {

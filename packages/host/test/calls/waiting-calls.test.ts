@@ -122,8 +122,8 @@ describe('more concurrent calls than an extension may run', () => {
   })
 })
 
-/** Twice as many as are admitted to the queue at once. */
-const BURST = thoroughly(2_200, 10_000)
+/** More than are admitted to the queue at once. */
+const BURST = thoroughly(1_200, 10_000)
 describe(`a burst of ${BURST} calls of one session`, () => {
   const RUN = 'export default { tools: { echo: { execute: ({ n }) => n } } }'
   const burst = Array.from({ length: BURST }, (_, n) => ({ id: `c${n}`, name: 'echo', arguments: { n } }))

@@ -48,6 +48,6 @@ test('a host follows the model through any loads, calls, reloads, crashes, switc
   await fc.assert(fc.asyncProperty(script, async (steps) => {
     const model = new Model()
     await play(steps, model, new Subject(model, new TwinCompartments()))
-  }), { numRuns: thoroughly(40, 400) })
+  }), { numRuns: thoroughly(15, 400) })
   expect.hasAssertions()
 })

@@ -3,7 +3,7 @@ import { BulkheadError, type CompartmentSession, type Placement } from '@bulkhea
 import { createSandbox, type PooledSandbox } from '@bulkhead/sandbox'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { flush } from '../twin/clock.ts'
 import { Model } from './model.ts'
 import { play, step } from './script.ts'
@@ -58,7 +58,7 @@ class RealCompartments implements Compartments {
 }
 
 describe.each(['thread', 'process'] as const)('in the placement %s', (placement) => {
-  test('a host follows the model, and leaves no thread or process', async () => {
+  test('a host follows the model, and leaves no thread or process', LONG, async () => {
     const script = fc.array(step, { minLength: 10, maxLength: 25 })
     await fc.assert(fc.asyncProperty(script, async (steps) => {
       const model = new Model()

@@ -3,6 +3,7 @@ import {
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import type { SessionOptions } from '../../src/index.ts'
 import { ManualClock } from '../twin/clock.ts'
 import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'
@@ -79,7 +80,7 @@ describe('the wall around a command', () => {
     expect((await ran).wall).toEqual({ wall: 'open' })
   })
 
-  test('is the next one for the last 256 lines that one stopped', async () => {
+  test('is the next one for the last 256 lines that one stopped', LONG, async () => {
     const { run, stopped } = await opened(ALL)
     stopped('look')
     for (let line = 0; line <= 256; line++) await run(`look ${line}`)

@@ -198,7 +198,7 @@ test('no mode, cache, list, rule, change, hook, guard or person turns deny into 
     if (setup.mode === 'yolo' && setup.machine !== 'omits' && !asks) expect(rounds[0]?.verdict).toBe(yes)
     if (asks && (setup.person === 'reject' || setup.person === undefined))
       expect(rounds[0]?.verdict).toBe('ApprovalDenied')
-  }), { numRuns: thoroughly(60, 600) })
+  }), { numRuns: thoroughly(25, 600) })
 })
 
 test('adding a deny to any configuration denies the call', async () => {
@@ -212,5 +212,5 @@ test('adding a deny to any configuration denies the call', async () => {
     const { rounds, ran } = await run({ ...setup, ...denied })
     expect(rounds.map(({ verdict }) => verdict)).not.toContain('output')
     expect(ran).toBe(0)
-  }), { numRuns: thoroughly(25, 250) })
+  }), { numRuns: thoroughly(10, 250) })
 })

@@ -48,7 +48,7 @@ it('the smallest change allows the call and no other; without one, a rule cannot
     // The rules that stay say about other calls what they said.
     if (removed.size === 0) expect((await decide(after, CITIES[1])).decision).toBe(other.decision)
     for (const { permission, pattern } of change.add) expect([permission, pattern]).toEqual(['echo', 'Oslo'])
-  }), { numRuns: thoroughly(60, 600) })
+  }), { numRuns: thoroughly(20, 600) })
 })
 
 it('names what a rule would allow besides the call', async () => {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { BulkheadEvent, EventOf } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { CallForms, AuditBatch } from '../../src/records/audit-forms.ts'
 import { createRedaction } from '../../src/records/redaction.ts'
 
@@ -66,7 +67,7 @@ test('similar calls share a form, and other events are records of their own', ()
   expect(gather(all).records()).toEqual(all.map(expected))
 })
 
-test('more tools than the cache holds are recorded in the same way', () => {
+test('more tools than the cache holds are recorded in the same way', LONG, () => {
   const events = Array.from({ length: 3_000 }, (_, index) =>
     decided({ tool: `tool${index % 1_500}`, sessionId: `s${index % 7}` }),
   )

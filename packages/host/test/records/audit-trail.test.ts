@@ -74,9 +74,12 @@ test('arguments are recorded if configured, without secrets', async () => {
   expect(decided).toMatchObject({ args: { note: 'the [redacted]', token: '[redacted]', n: 1 } })
 })
 
+/** A tool that acts is not attempted again when it fails, which takes seconds. */
+const ONCE = { requires: { net: { hosts: ['example.com'] } } }
+
 test('the error message of a tool is recorded without secrets, and limited in length', async () => {
   const execute = (): never => { throw new Error(`Bearer abcdefgh12345678 ${'x'.repeat(5_000)}`) }
-  const records = ofCalls(await keptOf({ extensions: [{ tools: { echo: { execute } } }] }, callEcho({})))
+  const records = ofCalls(await keptOf({ extensions: [{ tools: { echo: { execute, ...ONCE } } }] }, callEcho({})))
   const { message } = records.find(({ type }) => type === 'ToolInvocationFailed')!
   expect(message).toContain('[redacted]')
   expect(String(message).length).toBeLessThanOrEqual(2_000)
@@ -102,9 +105,8 @@ test('the value of a variable with the name of a secret is removed too', async (
   const execute = (): never => { throw new Error('refused: correct horse battery in Oslo') }
   const env = (name: string) =>
     name === 'WEATHER_TOKEN' ? 'correct horse battery' : name === 'CITY' ? 'in Oslo' : undefined
-  const records = ofCalls(
-    await keptOf({ env, extensions: [{ env: ['WEATHER_TOKEN', 'CITY'], tools: { echo: { execute } } }] }, callEcho({})),
-  )
+  const tools = { echo: { execute, ...ONCE } }
+  const records = ofCalls(await keptOf({ env, extensions: [{ env: ['WEATHER_TOKEN', 'CITY'], tools }] }, callEcho({})))
   expect(records.find(({ type }) => type === 'ToolInvocationFailed')).toMatchObject({
     message: 'refused: [redacted] in Oslo',
   })

@@ -26,16 +26,44 @@ test('of several hosts that find the same calls one reports them', async () => {
 
 test('a call that has an end in the audit of its own host is not reported again', async () => {
   const end = { type: 'ToolInvocationSucceeded', at: new Date(5).toISOString(), ...CALL }
-  const auditOf = (name: string, records: readonly object[]) => ({
-    name, archive: async () => 0,
-    records: async () => records.map((record, index) => ({ position: index + 1, record: record as never, link: '' })),
-    auditSpan: async () => ({ first: 1, before: '', last: records.length, link: '' }),
-  })
   const store = Object.assign(await storeWith({ 'dead/1': CALL, 'dead/2': { ...CALL, callId: 'd' } }), {
-    chains: async () => [auditOf('own', [{ type: 'SessionOpened' }]), auditOf('of the dead', [end])],
+    chains: async () => [chainOf('own', [{ type: 'SessionOpened' }]), chainOf('of the dead', [end])],
   })
   const reported = await hostNamed('a', store).host.interruptedCalls()
   expect(reported.map(({ outcome }) => outcome.metadata.call_id)).toEqual(['d'])
+})
+
+const chainOf = (name: string, records: readonly object[]) => ({
+  name, archive: async () => 0,
+  records: async () => records.map((record, index) => ({ position: index + 1, record: record as never, link: '' })),
+  auditSpan: async () => ({ first: 1, before: '', last: records.length, link: '' }),
+})
+const recordOf = (type: string) => ({ type, at: new Date(5).toISOString(), ...CALL })
+
+test.each([['dead', 'living'], ['living', 'dead']])(
+  'a call that another host has settled is not reported again, if the audits are read in the order %s, %s',
+  async (...order) => {
+    const records = { dead: recordOf('ToolInvocationDecided'), living: recordOf('ToolInvocationFailed') }
+    const store = Object.assign(await storeWith({ 'dead/1': CALL }), {
+      chains: async () => order.map((name) => chainOf(name, [records[name as keyof typeof records]])),
+    })
+    expect(await hostNamed('a', store).host.interruptedCalls()).toEqual([])
+    expect(await store.list('call')).toEqual([])
+  },
+)
+
+test('a host reports nothing if another one took the calls over while it read the audit', async () => {
+  const store = await storeWith({ 'dead/1': CALL })
+  Object.assign(store, {
+    chains: async () => {
+      await store.write('call', 'dead/claim', { claimedBy: 'living' })
+      return [chainOf('dead', [])]
+    },
+  })
+  const world = hostNamed('a', store)
+  expect(await world.host.interruptedCalls()).toEqual([])
+  expect(world.eventsOf('ToolInvocationFailed')).toEqual([])
+  expect((await store.list('call')).map(({ key }) => key)).toEqual(['dead/1', 'dead/claim'])
 })
 
 test('two processes do not report the same calls; if one ends, the other reports the rest', async () => {

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { createWorld } from '../twin/world.ts'
 
 const BLOCKED_MS = 200
@@ -9,7 +10,7 @@ function block(): void {
   while (performance.now() < until);
 }
 
-test('a blocked event loop is in the metrics of the host, until it is closed', async () => {
+test('a blocked event loop is in the metrics of the host, until it is closed', LONG, async () => {
   const before = process.getActiveResourcesInfo()
   const { host } = createWorld()
   expect(process.getActiveResourcesInfo()).toEqual(before)

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { LayerConfig } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { MAX_SESSION_BYTES, MAX_VALUE_BYTES, Recordings } from '../../src/records/session-recording.ts'
 import { openRecordings } from '../../src/index.ts'
 import { ManualClock } from '../twin/clock.ts'
@@ -99,7 +100,7 @@ test('a store that fails costs the record and not the call, and is reported once
   expect([recorded.map(({ id }) => id), missing]).toEqual([['c'], 2])
 })
 
-test('a session has a bound, beyond which calls are counted', async () => {
+test('a session has a bound, beyond which calls are counted', LONG, async () => {
   const store = new MemoryStore()
   const redaction = { text: (text: string) => text, repeated: (text: string) => text, value: (value: Json) => value }
   const recording = new Recordings({

@@ -53,6 +53,37 @@ test('outcomes and questions go after the time that is set for them', async () =
   expect((await store.list('paused')).map((one) => one.key)).toEqual([`${prefix}claimed`])
 })
 
+test('outcomes are removed in parts, and a store that cannot list them is asked again an hour later', async () => {
+  const clock = new ManualClock()
+  const store = new MemoryStore()
+  const lists: number[] = []
+  let fails = false
+  const list = store.list.bind(store)
+  store.list = async (collection, prefix) => {
+    const found = await list(collection, prefix)
+    if (collection !== 'outcome' || prefix === undefined) return found
+    lists.push(found.length)
+    if (fails) throw new Error('The store is slow.')
+    return found
+  }
+  const { host } = createWorld({ store, clock })
+  const session = await host.openSession({ mode: 'yolo' })
+  let calls = 0
+  const call = () =>
+    session.call({ id: `${++calls}`, name: 'echo', arguments: {}, idempotencyKey: `${calls}` })
+  for (let n = 0; n < 40; n++) await call()
+  await clock.advance(DAY_MS + 1)
+  lists.length = 0
+  await call()
+  await expect.poll(async () => (await list('outcome')).length).toBe(1)
+  expect(Math.max(...lists)).toBeLessThan(20)
+  await clock.advance(HOUR_MS + 1)
+  lists.length = 0
+  fails = true
+  for (let n = 0; n < 10; n++) await call()
+  expect(lists).toHaveLength(1)
+})
+
 test('the audit is cut where its records are older, and stays a chain', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-retention-'))
   const store = await openSqliteStore({ file: join(folder, 'host.db') })

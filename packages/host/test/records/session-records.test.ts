@@ -9,7 +9,9 @@ const DAY_MS = 24 * 60 * 60 * 1000
 function records(store: MemoryStore, by: string, now: () => number = () => 0, gone: readonly string[] = []) {
   return new SessionRecords({
     store, workspace: '/work', now, keptMs: 7 * DAY_MS,
-    owner: { id: by, isOwn: (id) => id === by, isGone: async (id) => gone.includes(id) },
+    owner: {
+      id: by, join: async () => ({ id: by }), isOwn: (id) => id === by, isGone: async (id) => gone.includes(id),
+    },
   })
 }
 
@@ -32,6 +34,7 @@ test('a host that joins again under another id while it saves a session still ha
   const ids = ['a']
   const owner = {
     get id() { return ids.at(-1)! },
+    join: async () => ({ id: ids.at(-1)! }),
     isOwn: (id: unknown) => ids.includes(id as string),
     isGone: async () => true,
   }

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditGroup, BulkheadEvent } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { AuditTrail } from '../../src/records/audit-trail.ts'
 import { createRedaction } from '../../src/records/redaction.ts'
 import { MemoryStore } from '../twin/store.ts'
@@ -25,7 +26,7 @@ class SlowStore extends MemoryStore {
   }
 }
 
-test('a slow store loses records beyond a limit, which are counted, and memory stays bounded', async () => {
+test('a slow store loses records beyond a limit, which are counted, and memory stays bounded', LONG, async () => {
   const store = new SlowStore()
   const redaction = createRedaction([])
   const failures: unknown[] = []

@@ -3,9 +3,12 @@ import { ManualClock } from '../twin/clock.ts'
 import { ScriptedInteractor } from '../twin/people.ts'
 import { agreeable, createWorld, type ToolSketch } from '../twin/world.ts'
 
+/** A tool that acts is not attempted again when it fails, which takes seconds. */
+const ONCE = { requires: { net: { hosts: ['example.com'] } } }
+
 test('counts outcomes and durations of the calls of each tool', async () => {
   const { host } = createWorld({
-    extensions: [{ tools: { good: {}, bad: { execute: () => { throw new Error('no') } } } }],
+    extensions: [{ tools: { good: {}, bad: { execute: () => { throw new Error('no') }, ...ONCE } } }],
     config: { roles: { allow_bad: true } },
   })
   const session = await host.openSession(agreeable)

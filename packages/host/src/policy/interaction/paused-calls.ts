@@ -36,6 +36,8 @@ export interface Resumption {
   /** The idempotency key, and that of the caller if there is one. Absent in records of earlier versions. */
   readonly key?: string | undefined
   readonly ownKey?: string | undefined
+  /** The host that continues it. */
+  readonly claimedBy: string
 }
 
 /** A paused call by its id, the answer if it has none yet, and the principal of the session that continues it. */
@@ -172,8 +174,8 @@ export class PausedCalls {
     if (this.#claimed.has(id)) throw alreadyAnswered(id)
     this.#claimed.add(id)
     try {
-      const { call, identity, asked, memory, key, ownKey } = await this.#take({ id, answer, principal })
-      return { call, resumption: { id, identity, asked, memory, key, ownKey } }
+      const { call, identity, asked, memory, key, ownKey, claimedBy } = await this.#take({ id, answer, principal })
+      return { call, resumption: { id, identity, asked, memory, key, ownKey, claimedBy } }
     } catch (thrown) {
       this.#claimed.delete(id)
       throw thrown
@@ -201,24 +203,25 @@ export class PausedCalls {
     })
   }
 
-  async #take({ id, answer, principal }: ResumedCall): Promise<PausedRecord> {
+  async #take({ id, answer, principal }: ResumedCall): Promise<PausedRecord & { readonly claimedBy: string }> {
     const key = this.#prefix + id
     const value = await this.#store.read('paused', key)
     if (value !== undefined) await this.#settleLeft([{ key, value }])
     const by = readRecord(value)?.claimedBy
-    const isVoid = by !== undefined && by !== this.#owner.id && await this.#owner.isGone(by)
+    const { id: own } = await this.#owner.join()
+    const isVoid = by !== undefined && by !== own && await this.#owner.isGone(by)
     const taken = await this.#store.update('paused', key, (stored) => {
       if (endOf(stored) !== undefined && principalIn(stored) === principal) throw alreadyAnswered(id)
       const record = readRecord(stored)
       if (!record || record.principal !== principal) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
       const { claimedBy } = record
       if (record.askedBy !== undefined) throw continuedElsewhere(id)
-      if (claimedBy !== undefined && claimedBy !== this.#owner.id && !(isVoid && claimedBy === by)) {
+      if (claimedBy !== undefined && claimedBy !== own && !(isVoid && claimedBy === by)) {
         throw continuedElsewhere(id)
       }
-      return asJson({ ...answered(record, answer), claimedBy: this.#owner.id })
+      return asJson({ ...answered(record, answer), claimedBy: own })
     })
-    return readRecord(taken)!
+    return { ...readRecord(taken)!, claimedBy: own }
   }
 
   /** Forgets those that were answered, or wait, for long enough. */

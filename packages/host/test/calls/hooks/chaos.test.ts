@@ -105,5 +105,5 @@ test('with any hooks, guards and machines each call settles once and is reported
     expect(ended.toSorted()).toEqual(outcomes.map(({ metadata }) => metadata.call_id).toSorted())
     expect(outcomes.map(verdictOf)).not.toContain('InternalError')
     expect(clock.pending).toBe(0)
-  }), { numRuns: thoroughly(80, 400) })
+  }), { numRuns: thoroughly(30, 400) })
 })

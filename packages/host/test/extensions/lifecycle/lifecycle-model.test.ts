@@ -94,5 +94,5 @@ test('an extension follows the model through any sequence of calls, crashes, wai
     }
     expect(states().every(({ to }) => LIFECYCLE_STATES.includes(to))).toBe(true)
     expect(clock.pending).toBe(0)
-  }), { numRuns: thoroughly(40, 200) })
+  }), { numRuns: thoroughly(15, 200) })
 })

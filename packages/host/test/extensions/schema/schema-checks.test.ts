@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
-import { thoroughly } from '../../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { Validators } from '../../../src/extensions/schema-checks.ts'
 
 const codeOf = (compile: () => unknown): unknown => {
@@ -136,7 +136,7 @@ function withoutPeriod(length: number): string {
   ).join('')
 }
 
-test('a schema and a value that are slow together do not block the host, and are a fault', () => {
+test('a schema and a value that are slow together do not block the host, and are a fault', LONG, () => {
   const validators = new Validators()
   const slow: readonly (readonly [JsonObject, Json])[] = [
     [{ type: 'string', pattern: '[ab]*a[ab]{400}c' }, `c${withoutPeriod(900_000)}`],

@@ -1,7 +1,7 @@
 import type { CommandSafetyPattern } from '@bulkhead/contract'
 import { commandSafetyPatternSchema } from '@bulkhead/contract/validation'
 import { describe, expect, test } from 'vitest'
-import { thoroughly } from '../../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { COMMAND_SAFETY_PATTERNS, createCommandClassifier } from '../../../src/policy/command-safety/command-safety.ts'
 import { VECTORS } from './vectors.ts'
 
@@ -56,7 +56,7 @@ test('the worst rule gives the severity, and every match is reported', () => {
   expect(both.matchedRules.map(({ id }) => id)).toEqual(['git-force-push-protected', 'git-force-push'])
 })
 
-test('a long text is classified as a short one', () => {
+test('a long text is classified as a short one', LONG, () => {
   const filler = `echo ${'many words '.repeat(2_000)}`
   for (const text of ['git push -f origin main', 'rm -rf /', 'ls -la']) {
     expect(classify(`${filler}; ${text}`)).toEqual(classify(text))
