@@ -134,5 +134,5 @@ async function makeSchema(run: Run, schema: string): Promise<void> {
 /** Without a name the connection does not keep it prepared, and it may be several commands. */
 export const unnamed = (text: string) => ({ name: '', text })
 
-/** Where hosts are told that something has changed. */
+/** Where hosts hear that something has changed. */
 export const channelOf = (schema: string): string => `bulkhead_${schema}`

@@ -36,11 +36,13 @@ export interface DatabaseTimes {
   readonly calmMs: number
   /** How long a worker that does not answer keeps its calls. It renews its lease each fifth of it. */
   readonly leaseMs: number
+  /** How long a connection stays that nothing uses, and a host of a tenant without a session keeps its seat. */
+  readonly idleMs: number
 }
 
 const TIMES: DatabaseTimes = {
   connectMs: 5_000, statementMs: 10_000, patienceMs: 5_000, beatMs: 2_000, goneMs: 15_000, calmMs: 6_000,
-  leaseMs: WORKER_LIMITS.leaseMs,
+  leaseMs: WORKER_LIMITS.leaseMs, idleMs: 30_000,
 }
 /** Where pg-boss has its tables. */
 export const jobsSchema = (schema: string): string => `${schema}_jobs`
@@ -57,6 +59,14 @@ const CONNECTIONS = 5
 const LONG_MS = 10 * 60_000
 /** Every statement touches a few rows. For tables without statistics the server expects many, and compiled it for 0.2 s. */
 const NO_COMPILER = '-c jit=off'
+
+/** The library leaves a connection open if it cannot send the password, and the server waits for it for a minute. */
+class Client extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config)
+    this.connection.on('error', () => this.connection.stream.destroy())
+  }
+}
 
 /**
  * The connections of one host. A statement whose answer was lost is sent again, so every statement can run twice, or
@@ -84,7 +94,9 @@ export class Database {
     if (this.tenant !== '') requireTenantName(url.schema, this.tenant)
     this.isPool = isPoolRole(url.schema, url.user)
     this.times = { ...TIMES, ...times }
-    this.#pool = new pg.Pool({ ...this.clientOptions(), max: CONNECTIONS, idleTimeoutMillis: 30_000, allowExitOnIdle: true })
+    this.#pool = new pg.Pool({
+      ...this.clientOptions(), Client, max: CONNECTIONS, idleTimeoutMillis: this.times.idleMs, allowExitOnIdle: true,
+    })
     // A connection that fails while nothing uses it is replaced by the next use.
     this.#pool.on('error', () => undefined)
     this.#pool.on('connect', (client) => this.#clients.add(client))

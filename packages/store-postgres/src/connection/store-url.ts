@@ -56,7 +56,9 @@ export function readStoreUrl(text: string, env: Readonly<Record<string, string |
   const given = new Map(url.searchParams)
   const unknown = [...given.keys()].find((word) => !known.has(word))
   if (unknown !== undefined) {
-    const name = /^\w{1,40}$/.test(unknown) ? ` "${unknown}"` : ''
+    // After a question mark that was not encoded, it may be the rest of a password.
+    const isName = /^\w{1,40}$/.test(unknown) && given.get(unknown) !== '' && !url.search.includes('@')
+    const name = isName ? ` "${unknown}"` : ''
     throw invalid(`has an unknown parameter${name}. Known are ${WORDS.join(', ')}.`)
   }
   const word = (name: (typeof WORDS)[number]): string | undefined => given.get(name) || undefined
@@ -110,14 +112,17 @@ export function tenantUrl(text: string, role: string, passwordFile: string): str
 
 function parsed(text: string): URL {
   if (!isPostgresUrl(text)) throw invalid('must begin with postgres:// or postgresql://.')
-  try {
-    // libpq lets a host be named by a parameter. A URL of the platform needs one after a user name.
-    return new URL(text.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?#]|$)/i, `$1${NO_HOST}`))
-  } catch {
-    throw invalid('cannot be read. Use postgres://USER@HOST:PORT/DATABASE, and write special characters of a '
-      + 'password as %XX.')
+  const url = URL.parse(hostful(text))
+  if (!url) throw invalid('cannot be read. Use postgres://USER@HOST:PORT/DATABASE, and write special characters of a password as %XX.')
+  // The user would be taken for the host, and the password for the database, which is shown.
+  if (url.pathname.includes('@') || url.hash !== '') {
+    throw invalid('has a special character that is not encoded. In a password, write / as %2F, ? as %3F, # as %23 and @ as %40.')
   }
+  return url
 }
+
+/** libpq lets a host be named by a parameter. A URL of the platform needs one after a user name. */
+const hostful = (text: string): string => text.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?#]|$)/i, `$1${NO_HOST}`)
 
 function decoded(part: string): string {
   try {

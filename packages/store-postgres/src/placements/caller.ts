@@ -19,6 +19,7 @@ export class Caller implements PlacedCalls {
   readonly #database: Database
   readonly #channel: string
   readonly #workers: () => Promise<readonly ListedWorker[]>
+  readonly #onIdle: () => void
   readonly #calls = new Map<string, Placed>()
   readonly #outbox: Outbox
   readonly #forgets: Batches<string, undefined>
@@ -34,8 +35,9 @@ export class Caller implements PlacedCalls {
   /** How often there was a reason to look. */
   #heard = 0
 
-  constructor(database: Database, channel: string, workers: () => Promise<readonly ListedWorker[]>) {
+  constructor(database: Database, channel: string, workers: () => Promise<readonly ListedWorker[]>, onIdle: () => void) {
     this.#database = database
+    this.#onIdle = onIdle
     this.#channel = channel
     this.#workers = workers
     this.#outbox = new Outbox(database, TELL_WORKER)
@@ -109,7 +111,7 @@ export class Caller implements PlacedCalls {
   look(judges = false): void {
     this.#heard++
     this.#judges ||= judges
-    if (this.#isIdle) return
+    if (this.isIdle) return
     this.#looksAgain = true
     this.#looking ??= this.#lookAll().finally(() => { this.#looking = undefined })
   }
@@ -140,14 +142,16 @@ export class Caller implements PlacedCalls {
     this.#rest()
   }
 
-  get #isIdle(): boolean {
+  /** It waits for nothing. */
+  get isIdle(): boolean {
     return this.#calls.size + this.#left.size + this.#unconfirmed.size === 0
   }
 
   #rest(): void {
-    if (!this.#isIdle) return
+    if (!this.isIdle) return
     clearInterval(this.#timer)
     this.#timer = undefined
+    this.#onIdle()
   }
 
   async #lookAll(): Promise<void> {

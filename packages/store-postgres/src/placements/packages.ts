@@ -6,10 +6,10 @@ const CHUNK_BYTES = 1024 ** 2
 const WRITE_CHUNK = statement('package_write_chunk', `
   INSERT INTO @.package_chunk (digest, number, bytes) VALUES ($1, $2, $3)
   ON CONFLICT (tenant, digest, number) DO UPDATE SET bytes = excluded.bytes`)
-/** It is there when its number of chunks is. */
+/** It is there when its number of chunks is. Another host may have written it meanwhile: then it stays there. */
 const WRITE = statement('package_write', `
   INSERT INTO @.package (digest, chunks) VALUES ($1, $2)
-  ON CONFLICT (tenant, digest) DO UPDATE SET chunks = excluded.chunks, used = excluded.used`)
+  ON CONFLICT (tenant, digest) DO UPDATE SET chunks = coalesce(excluded.chunks, package.chunks), used = excluded.used`)
 /** Each tenant has packages of its own. A worker reads those of the tenant whose call it has. */
 const OWNER = `SELECT tenant FROM @.placed WHERE id = $2::text
   UNION ALL SELECT @TENANT WHERE $2::text IS NULL`

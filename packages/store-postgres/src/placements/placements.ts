@@ -23,6 +23,7 @@ export class PostgresPlacements implements Placements {
   #caller: Caller | undefined
   #jobs: Promise<Jobs> | undefined
   #notifications: Notifications | undefined
+  #restTimer: NodeJS.Timeout | undefined
   #isClosed = false
 
   constructor(database: Database) {
@@ -79,6 +80,7 @@ export class PostgresPlacements implements Placements {
   /** What is placed stays for the next host. */
   async stop(): Promise<void> {
     this.#isClosed = true
+    clearTimeout(this.#restTimer)
     this.#notifications?.close()
     await Promise.all([this.#caller?.stop(), ...[...this.#seats].map((seat) => seat.close())])
     await this.#jobs?.then((jobs) => jobs.stop(), () => undefined)
@@ -91,8 +93,19 @@ export class PostgresPlacements implements Placements {
       if (channel === work) for (const seat of this.#seats) void seat.look()
       else this.#lookAll()
     })
-    this.#caller ??= new Caller(this.#database, this.#channel, () => this.workers())
+    this.#caller ??= new Caller(this.#database, this.#channel, () => this.workers(), () => this.#restLater())
+    this.#restLater()
     return this.#caller
+  }
+
+  /** A host hears of nothing while it has no call on a worker and serves none. */
+  #restLater(): void {
+    clearTimeout(this.#restTimer)
+    this.#restTimer = setTimeout(() => {
+      if (this.#caller?.isIdle === false || this.#seats.size > 0 || this.#jobs) return
+      this.#notifications?.close()
+      this.#notifications = undefined
+    }, this.#database.times.idleMs).unref()
   }
 
   #lookAll(): void {

@@ -56,7 +56,7 @@ export const lease = (name: string, fetch: string, given: number): Statement => 
   )
   SELECT fetched.*, leased.tenant, leased.epoch, leased.ticket, leased.body FROM fetched LEFT JOIN leased ON leased.job = fetched.id`)
 
-/** Calls that a worker has and does not know: the answer that told it was lost. */
+/** Calls that a worker has and does not know: the answer that named it was lost. */
 export const OWN = statement('worker_own', `
   SELECT job.id, job.name, job.data, job.retry_count AS "retryCount", job.group_id AS "groupId", placed.tenant,
     placed.epoch, placed.ticket, placed.body

@@ -18,6 +18,8 @@ export interface SeatSources {
   readonly listener: SeatListener
   /** As it was when the host joined. */
   readonly state: GateState
+  /** It has left, or was lost. */
+  readonly onLeft: () => void
 }
 
 /** One host of this process. Its heartbeat, by the clock of the server, proves that it lives. */
@@ -25,6 +27,7 @@ export class PostgresSeat implements Seat, SeatGuard {
   readonly id: string
   readonly #database: Database
   readonly #listener: SeatListener
+  readonly #onLeft: () => void
   readonly #entries: CallEntries
   readonly #timer: NodeJS.Timeout
   #info: HostInfo
@@ -45,11 +48,12 @@ export class PostgresSeat implements Seat, SeatGuard {
   #isLost = false
   #leaving: Promise<void> | undefined
 
-  constructor({ database, info, listener, state }: SeatSources) {
+  constructor({ database, info, listener, state, onLeft }: SeatSources) {
     this.id = info.id
     this.#info = info
     this.#database = database
     this.#listener = listener
+    this.#onLeft = onLeft
     this.#entries = new CallEntries(database, info.id, this)
     this.#number = state.number
     this.#revision = state.revision
@@ -102,7 +106,7 @@ export class PostgresSeat implements Seat, SeatGuard {
   }
 
   leave(): Promise<void> {
-    this.#leaving ??= this.#leave()
+    this.#leaving ??= this.#leave().finally(this.#onLeft)
     return this.#leaving
   }
 
@@ -125,6 +129,7 @@ export class PostgresSeat implements Seat, SeatGuard {
     if (this.#isLost || this.#leaving) return
     this.#isLost = true
     clearInterval(this.#timer)
+    this.#onLeft()
     this.#listener.onLost()
   }
 

@@ -9,7 +9,7 @@ const SEATS = (seat: string, heartbeat: string): string => `@.seat AS ${seat} JO
 /** The freeze of the operator stands above that of the tenant. */
 const FROZEN = 'coalesce(held, frozen) AS frozen'
 
-/** Only for this transaction. What others act on is never less durable than the server was told to make it. */
+/** Only for this transaction. What others act on is never less durable than the server is set to make it. */
 const DURABILITY = `set_config('synchronous_commit', CASE WHEN NOT $2::boolean THEN 'off'
   WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`
 

@@ -26,6 +26,11 @@ export class PostgresWork implements Work {
     this.#database = database
   }
 
+  /** Tenants are many, and connections are few. Hosts of the operator stay listed, and notice that others are gone. */
+  get restMs(): number | undefined {
+    return this.#database.tenant === '' ? undefined : this.#database.times.idleMs
+  }
+
   async join(info: HostInfo, listener: SeatListener): Promise<Seat> {
     this.#mustBeOpen()
     const values = [info.id, JSON.stringify(info), SCHEMA_VERSION]
@@ -35,7 +40,9 @@ export class PostgresWork implements Work {
     })
     if (row!['added'] !== true) throw storeError('refused-value', `Another host has the id "${info.id}". Use a new one.`)
     this.#mustBeOpen()
-    const seat = new PostgresSeat({ database: this.#database, info, listener, state: gateIn(row!) })
+    const seat = new PostgresSeat({
+      database: this.#database, info, listener, state: gateIn(row!), onLeft: () => this.#forget(seat),
+    })
     this.#seats.add(seat)
     this.#notifications ??= new Notifications(this.#database, [channelOf(this.#database.url.schema)], () => this.#lookAll())
     return seat
@@ -119,6 +126,13 @@ export class PostgresWork implements Work {
     this.#isClosed = true
     this.#notifications?.close()
     await Promise.all([...this.#seats].map((seat) => seat.leave()))
+  }
+
+  #forget(seat: PostgresSeat): void {
+    this.#seats.delete(seat)
+    if (this.#seats.size > 0) return
+    this.#notifications?.close()
+    this.#notifications = undefined
   }
 
   #lookAll(): void {

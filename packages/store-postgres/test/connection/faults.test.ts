@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -69,6 +70,23 @@ describe('a server that cannot be used', needs('PostgreSQL'), () => {
       expect(status).toMatchObject({ schema: 0 })
       expect(status.url).not.toContain(password)
     }
+  })
+
+  it('leaves no connection open if the file of the password is missing', async () => {
+    const { port } = await sharedPostgres()
+    const open = new Set<Socket>()
+    // It keeps a connection that the server gives up after a minute.
+    const relay = createServer((client) => {
+      open.add(client)
+      client.on('close', () => open.delete(client)).on('error', () => undefined)
+      client.pipe(connect(port, '127.0.0.1').on('error', () => undefined)).pipe(client, { end: false })
+    }).listen(0, '127.0.0.1')
+    await once(relay, 'listening')
+    const place = `127.0.0.1:${(relay.address() as AddressInfo).port}`
+    expect(await faultOf(`postgres://postgres@${place}/postgres?passwordfile=${folder}/none`))
+      .toMatchObject({ data: { reason: 'denied' } })
+    await expect.poll(() => open.size).toBe(0)
+    relay.close()
   })
 
   it('gives up on a server that accepts a connection and says nothing', async () => {

@@ -39,6 +39,10 @@ it.each([
   ['an invalid port', 'postgres://me:secret@/x?port=70000', 'port'],
   ['an invalid schema', 'postgres://me:secret@db.test/x?schema=a"b', 'schema'],
   ['several hosts', 'postgres://me:secret@/x?host=a,b', 'several hosts'],
+  ['a slash in a password', 'postgres://me:12/secret@db.test/x', 'not encoded'],
+  ['a hash sign in a password', 'postgres://me:12#secret@db.test/x', 'not encoded'],
+  ['a question mark in a password', 'postgres://me:12?secret=x@db.test/x', 'unknown parameter.'],
+  ['a question mark before a whole password', 'postgres://me:12?secret', 'unknown parameter.'],
   ['a lone percent sign', 'postgres://me:sec%zzret@db.test/x', 'percent|cannot be read'],
 ])('refuses %s without repeating it', (_, url, words) => {
   const error = (() => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { openPostgresStore } from '../../src/index.ts'
 import { effect, Fleet, LEASE_MS, place, serve, textOf } from './fleet.ts'
 
 const MiB = 1024 ** 2
@@ -34,6 +35,24 @@ describe('a call on a worker', needs('PostgreSQL'), () => {
     await call.forget()
     expect(await caller.close('s', 'c')).toEqual([])
     expect(await fleet.rows('placed', 'placed_message')).toEqual([0, 0])
+  })
+
+  it('needs a connection to hear of it, which closes when its host has no such call', async () => {
+    await using fleet = await Fleet.open()
+    await serve(await fleet.host())
+    const url = `${fleet.url}&application_name=${fleet.schema}_rests`
+    const store = await openPostgresStore({ url }, { leaseMs: LEASE_MS, idleMs: 200 })
+    const listeners = async () => (await fleet.query(
+      `SELECT FROM pg_stat_activity WHERE application_name = '${fleet.schema}_rests' AND query LIKE 'LISTEN%'`)).length
+    for (const _ of ['the first time', 'again']) {
+      const { call } = await place(store.placements!)
+      // Longer than it stays without a call.
+      await new Promise((resolve) => { setTimeout(resolve, 600) })
+      expect(await listeners()).toBe(1)
+      await call.forget()
+      await expect.poll(listeners).toBe(0)
+    }
+    await store.close()
   })
 
   it('that no ready worker serves ends at once', async () => {

@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { sharedPostgres } from '../../../../scripts/postgres/server.ts'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { effect, Fleet, Heard, place, request, serve, textOf, workerInfo } from './fleet.ts'
 
 const LONGEST_PAUSE_MS = 12
 
 describe('connections that are cut in the middle of statements', needs('PostgreSQL'), () => {
-  it('run no call twice, and lose no message and no end', async () => {
+  it('run no call twice, and lose no message and no end', LONG, async () => {
     await using fleet = await Fleet.open()
     const [near, far] = [await fleet.hostBehindProxy(20_000), await fleet.hostBehindProxy(20_000)]
     const runs: string[] = []

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Placements } from '@bulkhead/contract'
 import { needs } from '../../../../scripts/machine.ts'
 import type { PostgresProxy } from '../../../../scripts/postgres/proxy.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { effect, Fleet, place, serve, textOf, type Served } from './fleet.ts'
 
 const LONG_MS = 60_000
@@ -27,14 +28,29 @@ describe('a statement that the server ran, but whose answer is lost', needs('Pos
   })
   afterAll(() => fleet[Symbol.asyncDispose]())
 
-  it.each([
-    'placed_place', 'placed_watch', 'placed_chunk', 'placed_tell_worker', 'placed_forget',
-  ])('of a caller has run once: %s', (statement) => liveThrough(() => near.proxy.cutAnswerTo(statement)))
+  const ofCaller = (statement: string) => liveThrough(() => near.proxy.cutAnswerTo(statement))
+  it.each(['placed_place'])('of a caller has run once: %s', ofCaller)
+  it.each(['placed_watch', 'placed_chunk', 'placed_tell_worker', 'placed_forget'])(
+    'of a caller has run once: %s', LONG, ofCaller,
+  )
 
-  it.each([
-    'lease calls-', 'worker_beat', 'placed_begin', 'placed_check', 'placed_write_chunk', 'placed_settle',
-    'placed_tell_caller',
-  ])('of a worker has run once: %s', (statement) => liveThrough(() => far.proxy.cutAnswerTo(statement)))
+  const ofWorker = (statement: string) => liveThrough(() => far.proxy.cutAnswerTo(statement))
+  it.each(['lease calls-', 'placed_begin', 'placed_settle'])('of a worker has run once: %s', ofWorker)
+  it.each(['worker_beat', 'placed_check', 'placed_write_chunk', 'placed_tell_caller'])(
+    'of a worker has run once: %s', LONG, ofWorker,
+  )
+
+  it('of a caller that writes a package again leaves it for workers', async () => {
+    const bytes = randomBytes(10)
+    await far.host.writePackage('sha512-a', bytes)
+    const stands = near.proxy.cutAnswerTo('package_write').then(() => near.proxy.hold('requests'))
+    const again = Promise.allSettled([near.host.writePackage('sha512-a', bytes)])
+    await stands
+    const meanwhile = await far.host.readPackage('sha512-a')
+    near.proxy.release()
+    await again
+    expect(meanwhile).toEqual(bytes)
+  })
 
   /** A whole call, and what is left of it. */
   async function liveThrough(cut: () => Promise<void>): Promise<void> {

@@ -15,7 +15,7 @@ describe('the protocol of a caller, two workers and their database', needs('Post
     const steps = fc.array(step, { minLength: 1, maxLength: 60, size: 'max' })
     try {
       await fc.assert(fc.asyncProperty(steps, (all) => new World(place).run(all)),
-        { seed, numRuns: thoroughly(40, 1_000), endOnFailure: false })
+        { seed, numRuns: thoroughly(20, 1_000), endOnFailure: false })
     } finally {
       await place.close()
     }

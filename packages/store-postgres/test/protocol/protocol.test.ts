@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { memoryLands, postgresLands, sqliteLands } from './lands.ts'
 import { PICKS, STEPS, type Lands, type Step } from './model.ts'
 import { World } from './world.ts'
@@ -24,7 +24,7 @@ async function holds(open: () => Promise<Lands>, numRuns: number): Promise<void>
 
 describe('the protocol of hosts on one store', () => {
   it('holds in memory', () => holds(memoryLands, thoroughly(300, 5_000)))
-  it('holds in SQLite, with a connection for each host', () => holds(sqliteLands, thoroughly(8, 1_000)))
+  it('holds in SQLite, with a connection for each host', LONG, () => holds(sqliteLands, thoroughly(8, 1_000)))
   it('holds in PostgreSQL, with connections that are held back and cut', needs('PostgreSQL'),
     () => holds(postgresLands, thoroughly(16, 2_000)))
 })
