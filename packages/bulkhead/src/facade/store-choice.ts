@@ -20,8 +20,8 @@ export type StoreChoice =
 
 type Folders = LayerFolders & { readonly config?: ConfigFile }
 
-/** A store that a person names: the path of a file or a URL. Throws ConfigInvalid. */
-export const namedStore = (name: string): StoreChoice => name.includes('://')
+/** A store that a person names: the path of a file, or a URL, which is no path without its slashes. Throws ConfigInvalid. */
+export const namedStore = (name: string): StoreChoice => name.includes('://') || /^postgres(?:ql)?:/i.test(name)
   ? { kind: 'postgres', url: requirePostgresUrl(name), retention: {} } : { kind: 'file', file: resolve(name) }
 
 /** What a program and a command say about the store. */

@@ -26,7 +26,7 @@ export const surroundings: { env: Variables; cwd: string; subtle: () => unknown 
   env: freeze({}), cwd: '/', subtle: () => undefined,
 }
 
-/** A name for the workspace, whose real path is not told. Below it, shims take paths as relative to the workspace. */
+/** A name for the workspace, whose real path stays unknown. Below it, shims take paths as relative to the workspace. */
 const WORKSPACE = '/workspace'
 /** By which the module of a shim gets its members: an ES module can take them only from a global. */
 const MEMBERS = 'bulkhead.shims'

@@ -167,6 +167,9 @@ export class HttpClients {
   /** Continues a session of a replica that has ended. undefined: it has ended here, or cannot be continued. */
   #restore(id: string, known: KnownClient, record: OwnRecord): Promise<HttpClient | undefined> {
     const { session, opening } = record
+    // Another request has continued it while this one read the store.
+    const own = this.#sessions.get(id)
+    if (own) return Promise.resolve(own)
     if (session === undefined || opening === undefined || !this.#options.resumeSession) return Promise.resolve(undefined)
     return this.#restored.getOrInsertComputed(id, () => this.#open(known, 'legacy', async (served) => {
       const client = await this.#openLegacy(known.key, id, served)

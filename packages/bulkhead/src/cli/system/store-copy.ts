@@ -15,7 +15,7 @@ export interface CopyReport {
   readonly audit: number
 }
 
-/** Told to people while it runs. */
+/** What people read while it runs. */
 type Tell = (text: string) => void
 
 const PAGE = 1_000

@@ -4,6 +4,7 @@ import type { Host } from '@bulkhead/host'
 import { capturedCall } from '@bulkhead/inspector'
 import { asJson, type Json } from '@bulkhead/kit/json'
 import { callKey, framesKey, serversKey } from './capture-records.ts'
+import { onOutcome } from './on-outcome.ts'
 
 export interface CaptureSources {
   readonly store: Pick<Store, 'write' | 'remove'>
@@ -38,11 +39,8 @@ export class CapturedCalls {
 
   constructor(sources: CaptureSources) {
     this.#sources = sources
-    const { inside: { addHooks, redact } } = sources
-    this.#stopHooks = addHooks({
-      afterToolExecution: ({ sessionId, callId, arguments: args }, { metadata: _metadata, ...result }) =>
-        this.#keep(callKey(sessionId, callId), asJson(capturedCall(redact(args), redact(asJson(result))))),
-    })
+    this.#stopHooks = onOutcome(sources.inside, ({ session, call, arguments: args, result }) =>
+      this.#keep(callKey(session, call), asJson(capturedCall(args, result))))
   }
 
   /** The messages of these servers and no others. */

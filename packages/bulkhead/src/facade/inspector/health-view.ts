@@ -57,7 +57,8 @@ export class HealthViews {
     const own = this.#ownUse()
     return found.map((one) => {
       const { id, machine, pid: process, version, workspace, state, since, silentMs, sessions, questions, calls, rules } = one
-      const here = id === this.#inside.id
+      // A host that joined the store again has a number after its id.
+      const here = id === this.#inside.id || id.startsWith(`${this.#inside.id}.`)
       return {
         id, machine: shown(machine), pid: process, version: shown(version), workspace: shown(workspace), state, since, silentMs,
         sessions: sessions.length, questions: questions.length, calls: calls.length, here, rules, rulesDiffer: differing(one),

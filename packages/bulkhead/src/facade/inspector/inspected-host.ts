@@ -1,10 +1,10 @@
 import type { Interactor } from '@bulkhead/contract'
 import type { AuditChainReader } from '@bulkhead/contract/audit'
-import type { Json } from '@bulkhead/kit/json'
 import type { Inspected } from '@bulkhead/inspector'
 import type { ServerHealth } from '@bulkhead/inspector/protocol'
 import { visibleText } from '@bulkhead/kit/text'
 import { CaptureElsewhere } from '../capture/capture-elsewhere.ts'
+import { onOutcome } from '../capture/on-outcome.ts'
 import type { Host } from '../create-host.ts'
 import type { Inspectable } from '../inspectable.ts'
 import { CORE_VERSION } from '../version.ts'
@@ -37,17 +37,9 @@ export function inspectedHost(host: Host, inside: Inspectable, interactor: Inter
       listener({ ...use, session: sessionId, call: callId, bytesRead: readBytes, bytesWritten: writtenBytes })),
     capture(listener) {
       elsewhere?.begin()
-      const removeHooks = core.inside.addHooks({
-        afterToolExecution({ sessionId, callId, arguments: args }, outcome) {
-          const { metadata: _metadata, ...result } = outcome
-          listener({
-            session: sessionId, call: callId, arguments: core.inside.redact(args),
-            result: core.inside.redact(result as unknown as Json),
-          })
-        },
-      })
+      const stop = onOutcome(core.inside, listener)
       return () => {
-        removeHooks()
+        stop()
         void elsewhere?.end()
       }
     },

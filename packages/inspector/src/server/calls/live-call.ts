@@ -2,6 +2,7 @@ import type { EventOf, OutcomeOrigin } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { CallItem, CallState, DecidedBy, Span, SpanKind } from '../../protocol.ts'
 import type { ObservedUse } from '../inspected.ts'
+import { inOrder, PHASES } from './spans.ts'
 
 /** Spans of one call. Later ones are counted and not kept. */
 const MOST_SPANS = 500
@@ -47,7 +48,7 @@ export class LiveCall {
     this.host = host
     this.at = Date.parse(proposed.at)
     this.id = callIdOf(proposed.sessionId, proposed.callId)
-    this.#open = { kind: 'policy', words: 'rules and guards', from: now }
+    this.#open = { kind: 'policy', words: PHASES.policy, from: now }
   }
 
   get extension(): string | undefined {
@@ -74,7 +75,7 @@ export class LiveCall {
     if (decision === 'deny') this.#state = 'denied'
     else {
       this.#state = 'queued'
-      this.#next('queue', 'waits for its turn', now)
+      this.#next('queue', PHASES.queue, now)
     }
     this.#change()
   }
@@ -83,12 +84,13 @@ export class LiveCall {
   ask(isOpen: boolean, now: number): void {
     if (this.isOver) return
     if (isOpen) {
-      this.#next('person', 'waits for a person', now)
+      this.#next('person', PHASES.person, now)
       this.#state = 'waiting'
     } else if (this.#state === 'waiting') {
       const wasRunning = this.#spans.some(({ kind }) => kind === 'run')
       this.#waitedMs += now - (this.#open?.from ?? now)
-      this.#next(wasRunning ? 'run' : 'policy', wasRunning ? 'runs' : 'rules and guards', now)
+      const resumed = wasRunning ? 'run' : 'policy'
+      this.#next(resumed, PHASES[resumed], now)
       this.#state = wasRunning ? 'running' : 'queued'
     }
     this.#change()
@@ -103,7 +105,7 @@ export class LiveCall {
 
   start(attempt: number, now: number): void {
     if (attempt === 0 || this.isOver) return
-    this.#next('run', attempt === 1 ? 'runs' : `runs, attempt ${attempt}`, now)
+    this.#next('run', attempt === 1 ? PHASES.run : `${PHASES.run}, attempt ${attempt}`, now)
     this.#state = 'running'
     this.#change()
   }
@@ -127,7 +129,7 @@ export class LiveCall {
     if (this.isOver) return
     if (this.#state === 'waiting') this.ask(false, now)
     const settling = event.phases?.find(({ kind }) => kind === 'settle')
-    if (settling) this.#next('settle', 'settles', now - settling.ms)
+    if (settling) this.#next('settle', PHASES.settle, now - settling.ms)
     this.#close(now)
     this.#endedMs = now - this.#begun
     this.#origin = event.origin ?? this.#origin
@@ -151,7 +153,7 @@ export class LiveCall {
     const open = this.#open
     const rest = open === undefined ? []
       : [{ kind: open.kind, depth: 0, words: open.words, fromMs: this.#offset(open.from) }]
-    return [...this.#spans, ...rest].toSorted((a, b) => a.fromMs - b.fromMs || a.depth - b.depth)
+    return inOrder([...this.#spans, ...rest])
   }
 
   #makeItem(): CallItem {

@@ -1,9 +1,9 @@
 import { readRows, readStory, storyLines, type AuditChainReader, type CallRow, type CallStory } from '@bulkhead/contract/audit'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
-import type { CallPhase } from '@bulkhead/contract'
 import type { AuditLink, CallDetail, CallExport, CallItem, Span } from '../../protocol.ts'
 import type { CallQuery } from './call-query.ts'
 import { callIdOf, originWords, shown } from './live-call.ts'
+import { inOrder, PHASES } from './spans.ts'
 
 /** Calls as the audit has them. Latest first. Rejects with StoreUnavailable. */
 export async function pastCalls(
@@ -54,11 +54,6 @@ function linkOf({ records }: CallStory): AuditLink | undefined {
   return last && { chain: shown(last.host), position: last.position, link: last.link! }
 }
 
-const PHASES: Readonly<Record<CallPhase['kind'], string>> = {
-  policy: 'rules and guards', person: 'waits for a person', queue: 'waits for its turn', start: 'start of its compartment',
-  run: 'runs', settle: 'settles',
-}
-
 /** The end of a call has its phases and uses. Without them, the audit has the times of questions and of what was asked or denied. */
 function spansOf(story: CallStory): readonly Span[] {
   const { at, durationMs, questions, uses, measured, keys, phases = [], children, records } = story
@@ -69,7 +64,7 @@ function spansOf(story: CallStory): readonly Span[] {
   const whole = { kind: 'run' as const, depth: 0, words: 'the call', fromMs: 0, ...(durationMs !== undefined && { ms: durationMs }) }
   const isIn = (time: string): boolean => phases.some(({ kind, fromMs, ms }) =>
     kind === 'person' && from(time) >= fromMs - CLOCK_MS && from(time) <= fromMs + ms)
-  const spans: readonly Span[] = [
+  return inOrder([
     ...(phases.length === 0 ? [whole] : phases.map(({ kind, fromMs, ms }) => ({ kind, depth: 0, words: PHASES[kind] ?? shown(kind), fromMs, ms }))),
     ...(measured ?? []).map(({ part, subject, fromMs, ms, readBytes, writtenBytes, failed }) => ({
       kind: 'use' as const, depth: 1, words: shown(`${part} ${subject}`), fromMs, ms, capability: shown(part), subject: shown(subject),
@@ -92,8 +87,7 @@ function spansOf(story: CallStory): readonly Span[] {
       kind: 'use' as const, depth: 1, words: shown(`key ${key}: ${method} ${host}${path}`), fromMs: from(sent), capability: 'secrets',
       subject: shown(`${method} ${host}${path}`), ...(refused !== undefined && { failed: true as const }),
     })),
-  ]
-  return spans.toSorted((a, b) => a.fromMs - b.fromMs || a.depth - b.depth)
+  ])
 }
 
 /** Records have whole milliseconds of another clock. */
