@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { needs } from './scripts/machine.ts'
+import { runsIf } from './scripts/skips.ts'
 import { SummaryReporter } from './scripts/vitest/report.ts'
 import { Sequencer } from './scripts/vitest/sequencer.ts'
 
@@ -26,6 +27,7 @@ export default defineConfig(({ mode }) => ({
     sequence: { sequencer: Sequencer },
     tags: [
       { name: 'walls', description: 'Depends on the walls of the system. `pnpm walls` runs it without bubblewrap.' },
+      { name: 'long', description: 'Takes long. `pnpm long` runs it.', ...runsIf(mode !== 'test', 'only in pnpm long') },
       { name: 'git', description: 'Needs git.', ...needs('git') },
     ],
     testTimeout: HANGS_MS,

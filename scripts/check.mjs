@@ -9,7 +9,7 @@ import { readReports, removeReports } from './check/reports.mjs'
 import { countTests, describeCounts, totals } from './check/summary.mjs'
 import { missingParts } from './machine.ts'
 
-const TASKS = ['lint', 'types', 'unused', 'build', 'test', 'package']
+const TASKS = ['lint', 'types', 'unused', 'test']
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { LONG } from '../../scripts/thoroughly.ts'
 import { codeMode, codeModeTokens } from '../src/subjects/code-mode.ts'
 
 it('compares a program with the same calls', () => {
@@ -9,7 +10,7 @@ it('compares a program with the same calls', () => {
   ])
 })
 
-it('a program needs at most a fifth of the tokens', async () => {
+it('a program needs at most a fifth of the tokens', LONG, async () => {
   const [direct, program] = await Promise.all(codeModeTokens.sides.map(async (side) => {
     const runner = await side.start()
     const tokens = await runner.tokens!()

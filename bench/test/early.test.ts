@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { LONG } from '../../scripts/thoroughly.ts'
 import { brokerRead } from '../src/subjects/broker-read.ts'
 import { earlyCalls, firstAnswer, firstRead } from '../src/subjects/early.ts'
 import { QUICK, runSubject } from '../src/harness/run.ts'
@@ -14,6 +15,6 @@ it('compares first answers and early calls with the SDK, and the first read with
 })
 
 // The others need built packages.
-it('measures a read through the broker', async () => {
+it('measures a read through the broker', LONG, async () => {
   await expect(runSubject(brokerRead, QUICK)).resolves.toMatchObject({ rounds: 3 })
 })

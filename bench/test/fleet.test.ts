@@ -2,14 +2,14 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { ONLY_IN_SOAK } from '../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../scripts/thoroughly.ts'
 import { startFleet, layOutFleet, openFleet } from '../src/loads/fleet.ts'
 import { hostSession, hostStart } from '../src/subjects/host-fleet.ts'
 
 const peer = fileURLToPath(new URL('../src/peers/memory.ts', import.meta.url))
 const SMALL = { loaded: 5, active: 2, sessions: 2 }
 
-it('a fleet has the requested number of extensions and sessions', async () => {
+it('a fleet has the requested number of extensions and sessions', LONG, async () => {
   await using opened = new AsyncDisposableStack()
   const { workspace, remove } = await layOutFleet(SMALL.loaded)
   opened.defer(remove)

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../scripts/thoroughly.ts'
 import type { Latest } from '../src/harness/result.ts'
 import { payload } from '../src/loads/echo.ts'
 import { guardedCall, hostCall } from '../src/subjects/host-calls.ts'
@@ -33,7 +33,7 @@ describe('a guarded call', () => {
     },
   )
 
-  it('runs in a project with the requested number of tools', async () => {
+  it('runs in a project with the requested number of tools', LONG, async () => {
     const runner = await guardedCall({
       name: 'it', placement: 'thread', tools: thoroughly(10, 250), audit: false,
     }).start()

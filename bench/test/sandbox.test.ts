@@ -2,14 +2,14 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { thoroughly } from '../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../scripts/thoroughly.ts'
 import type { Latest } from '../src/harness/result.ts'
 import { awakeThread, hullShare, residentHull } from '../src/subjects/sandbox-memory.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const TIMEOUT_MS = 540_000
 
-it('runs every side of calls and starts, and computes each ratio', async () => {
+it('runs every side of calls and starts, and computes each ratio', LONG, async () => {
   const tried = thoroughly(['sandbox-small'], ['sandbox-large', 'sandbox-small', 'sandbox-start'])
   const argv = [main, ...tried, '--quick', '--json']
   const { stdout } = await promisify(execFile)(process.execPath, argv, { timeout: TIMEOUT_MS })

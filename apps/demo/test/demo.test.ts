@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { picture } from '../../../scripts/record.ts'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { differences, SCENARIOS } from '../src/scenarios.ts'
 import { openInspector } from '../src/open-inspector.ts'
 import { createReporter } from '../src/reporter.ts'
@@ -18,7 +19,7 @@ const error = (text: string): Outcome => ({
 })
 
 describe('the demo', () => {
-  it('plays every scenario and exits with code 0', async () => {
+  it('plays every scenario and exits with code 0', LONG, async () => {
     const env = { NO_COLOR: '1', PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
     const main = join(import.meta.dirname, '../src/main.ts')
     const demo = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -33,7 +34,7 @@ describe('the demo', () => {
 })
 
 describe('the inspector of the demo', () => {
-  it('is reached by a link that signs in once, and by none without it', async () => {
+  it('is reached by a link that signs in once, and by none without it', LONG, async () => {
     await using stage = await openStage()
     await using inspector = await openInspector(stage.host)
     const link = new URL(inspector.link())

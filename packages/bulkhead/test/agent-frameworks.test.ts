@@ -16,7 +16,7 @@ import { agent as llamaAgent, agentToolCallResultEvent, llmAt } from '../../brid
 import { loopbackModel } from '../../bridges/test/loopback-model.ts'
 import { Agent as MastraAgent, modelAt } from '../../bridges/test/mastra/sdk.ts'
 import { Agent as OpenAIAgent, runnerAt, RunState } from '../../bridges/test/openai-agents/sdk.ts'
-import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { agentWorld } from './agent-world.ts'
 
 const { host, workspace, end } = await agentWorld()
@@ -130,7 +130,7 @@ describe('Mastra', () => {
     ({ role, tool_call_id: id, content }: Record<string, string>) => role === 'tool' ? [[id, content]] : [],
   ))
 
-  it('gives results, errors and images to the model, and progress to the stream', async () => {
+  it('gives results, errors and images to the model, and progress to the stream', LONG, async () => {
     const session = await host.openSession()
     model.say(
       [
@@ -160,7 +160,7 @@ describe('Mastra', () => {
     await session.close()
   })
 
-  it('gives the model the results of tools of the AI SDK, too', async () => {
+  it('gives the model the results of tools of the AI SDK, too', LONG, async () => {
     const session = await host.openSession()
     model.say([READ, { id: 'b', name: 'read', input: { path: 'none.txt' } }], 'Done.')
     await agentWith(toToolSet(session)).generate('Go.')
@@ -238,7 +238,7 @@ describe('the Claude Agent SDK', () => {
       ),
     )
 
-  it('gives results, errors and images to the model, and cancels the call with the query', async () => {
+  it('gives results, errors and images to the model, and cancels the call with the query', LONG, async () => {
     const session = await host.openSession()
     const steps = { id: 'd', name: 'slow-steps', input: {} }
     model.say(

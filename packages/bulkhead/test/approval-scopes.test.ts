@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import type { ApprovalAnswer, ApprovalRequest } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { createHost, type Host, type Session } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { IN_THREADS, writeExtension } from './extension-folder.ts'
@@ -102,7 +103,7 @@ describe('an answer for a file tool', () => {
     expect(session.approvals()).toMatchObject([{ covers: 'the whole workspace' }])
   })
 
-  it('counts at most 1,000 files', async () => {
+  it('counts at most 1,000 files', LONG, async () => {
     for (let index = 0; index < 1_001; index++) put(`many/${index}`)
     await write('many/new')
     expect(words()).toContain('this folder (many, more than 1,000 files) in this session')
@@ -189,7 +190,7 @@ it('offers each folder between as a narrower key of the workspace, and takes no 
   expect(session.approvals().map(({ approvalKey }) => approvalKey)).toEqual(['a/', 'd/e.txt'])
 })
 
-it('the program of the guide prints what the page says', async () => {
+it('the program of the guide prints what the page says', LONG, async () => {
   const own = BLOCKS.filter(({ page }) => page === 'docs/guides/approvals.md')
   const at = own.findIndex(({ file }) => file === 'approve.ts')
   const guide = join(folder, 'guide')

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { createHost, openSqliteStore, type Approval } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
@@ -32,7 +33,7 @@ async function approve(workspace: string, ...paths: readonly string[]): Promise<
 const listed = async (args: readonly string[] = []): Promise<readonly Approval[]> =>
   JSON.parse((await inside(['approvals', 'list', '--json', ...args], folder)).stdout) as Approval[]
 
-it('lists approvals by project and tool, as a table and as JSON', async () => {
+it('lists approvals by project and tool, as a table and as JSON', LONG, async () => {
   await approve(folder, 'src/a.txt', 'docs/a.txt')
   await approve(join(folder, 'other'), 'lib/a.txt')
   const { code, stdout } = await inside(['approvals', 'list'], folder)
@@ -56,7 +57,7 @@ it('lists approvals by project and tool, as a table and as JSON', async () => {
   expect(shown.stdout).toMatch(/^ {2}package +[0-9a-f]{64,}$/m)
 })
 
-it('revokes the approvals of one project, or all', async () => {
+it('revokes the approvals of one project, or all', LONG, async () => {
   await approve(folder, 'src/a.txt', 'docs/a.txt')
   await approve(join(folder, 'other'), 'lib/a.txt')
   expect((await inside(['approvals', 'revoke', '--all', '--project', 'other'], folder)).code).toBe(0)

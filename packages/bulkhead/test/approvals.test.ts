@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import type { ApprovalAnswer, ApprovalRequest } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import {
   createHost, createProgrammaticInteractor, openSqliteStore, type CreateHostOptions, type Host, type Session,
 } from '../src/index.ts'
@@ -63,23 +64,8 @@ const write = (tool: object = {}, code = CODE) =>
   writeExtension(home(), { id: 'greeter', tools: [{ ...TOOL, ...tool }] }, code)
 
 describe('a project approval is asked for again when', () => {
-  it.each<[string, number, () => void]>([
-    ['nothing', 0, () => write()],
-    ['the description', 1, () => write({ description: 'Greets, and more.' })],
-    ['the schema', 1, () => write({ inputSchema: { ...TOOL.inputSchema, title: 'other' } })],
-    ['its requirements', 1, () => write({ requires: { fs: { read: ['{workspace}'] } } })],
-    ['one byte of the code', 1, () => write({}, `${CODE} `)],
-    ['a file beside the code', 1, () => writeFileSync(join(write(), 'more.js'), 'export {}')],
-    ['the layer of the tool', 1, () => {
-      mkdirSync(join(project(), 'tools'), { recursive: true })
-      renameSync(write(), join(project(), 'tools/greeter'))
-    }],
-    ['the extension that provides the name', 1, () => {
-      const old = write()
-      rmSync(old, { recursive: true })
-      writeExtension(dirname(dirname(old)), { id: 'impostor', tools: [TOOL] }, CODE)
-    }],
-  ])('%s has changed on disk', async (_, questions, change) => {
+  type Change = readonly [what: string, questions: number, change: () => void]
+  const asks = async (_: string, questions: number, change: () => void): Promise<void> => {
     write()
     const host = await open()
     const { approver, asked } = person('project')
@@ -91,7 +77,26 @@ describe('a project approval is asked for again when', () => {
     await host.reload()
     expect(await call(session, 'greet', { name: 'you' })).toBe('output')
     expect(asked).toHaveLength(1 + questions)
-  })
+  }
+  it.each<Change>([
+    ['nothing', 0, () => write()],
+    ['its requirements', 1, () => write({ requires: { fs: { read: ['{workspace}'] } } })],
+    ['one byte of the code', 1, () => write({}, `${CODE} `)],
+    ['the extension that provides the name', 1, () => {
+      const old = write()
+      rmSync(old, { recursive: true })
+      writeExtension(dirname(dirname(old)), { id: 'impostor', tools: [TOOL] }, CODE)
+    }],
+  ])('%s has changed on disk', asks)
+  it.each<Change>([
+    ['the description', 1, () => write({ description: 'Greets, and more.' })],
+    ['the schema', 1, () => write({ inputSchema: { ...TOOL.inputSchema, title: 'other' } })],
+    ['a file beside the code', 1, () => writeFileSync(join(write(), 'more.js'), 'export {}')],
+    ['the layer of the tool', 1, () => {
+      mkdirSync(join(project(), 'tools'), { recursive: true })
+      renameSync(write(), join(project(), 'tools/greeter'))
+    }],
+  ])('%s has changed on disk', LONG, asks)
 })
 
 it('explain names the change since the approval', async () => {

@@ -5,6 +5,7 @@ import type { Store } from '@bulkhead/contract'
 import { JSON_LIMITS } from '@bulkhead/kit/json'
 import { createMemoryStore, openSqliteStore, verifyAudit } from '@bulkhead/store'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { exportLines, openExport } from '../src/cli/policy/audit-export.ts'
 
 let folder: string
@@ -42,7 +43,7 @@ it.each([
   })
 })
 
-it('verifies records that were written in one batch, however long the batch is', async () => {
+it('verifies records that were written in one batch, however long the batch is', LONG, async () => {
   await using store = await openStore()
   const text = JSON.stringify('x'.repeat(1_000_000))
   await store.appendAll!({

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { BUNDLED } from './bundled.ts'
 import { inside } from './command-inside.ts'
 
@@ -55,7 +56,7 @@ it('calls are shown, exported and verified, and tampering is detected in the sto
     .toMatchObject({ code: 1, stdout: expect.stringContaining(`broken at record ${together}:`) })
 })
 
-it('a reader that closes the pipe early is not an error', async () => {
+it('a reader that closes the pipe early is not an error', LONG, async () => {
   await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
   const bin = join(import.meta.dirname, '../src/bin.ts')
   const child = spawn(process.execPath, [...BUNDLED, bin, 'audit', 'export'], {
@@ -117,7 +118,7 @@ describe('a store that cannot be opened', () => {
   })
 })
 
-it('--no-store leaves an existing store unchanged', async () => {
+it('--no-store leaves an existing store unchanged', LONG, async () => {
   writeFileSync(join(folder, 'a.txt'), 'first\n')
   expect((await inside(['call', 'read', '--args', '{"path":"a.txt"}', '--no-store'], folder)).code).toBe(0)
   expect(existsSync(file())).toBe(false)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ApprovalRequest, Outcome } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { createHost, type Host } from '../src/index.ts'
 import { operatorEnvironment } from '../src/facade/command-environment.ts'
 import { CACHE } from './cache.ts'
@@ -73,7 +74,7 @@ it('runs with the settings of the user, and without their keys', async () => {
   expect(await bash('echo "[$DOOR_KEY]"')).toMatchObject({ data: { stdout: '[]\n' } })
 })
 
-it('lets commands wait if many run at once, over all sessions', async () => {
+it('lets commands wait if many run at once, over all sessions', LONG, async () => {
   writeFileSync(join(folder, 'a.txt'), 'here\n')
   const sessions = await Promise.all([session('reject'), session('reject'), session('reject')])
   const outcomes = await Promise.all(sessions.flatMap(({ bash }) => Array.from({ length: 6 }, () => bash('cat a.txt'))))
@@ -108,7 +109,7 @@ async function hostWith(settings: JsonObject): Promise<Host> {
 }
 const WAITS = 'echo begun; echo wrong >&2; sleep 60; echo never'
 
-it('keeps the output of a command that takes longer than the configured time', async () => {
+it('keeps the output of a command that takes longer than the configured time', LONG, async () => {
   const other = await hostWith({ timeoutMs: 2_000 })
   const opened = await other.openSession()
   const late = { type: 'output', data: { stdout: 'begun\n', stderr: 'wrong\n', timed_out: true } }

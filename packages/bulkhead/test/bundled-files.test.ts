@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { CONFIG, IDLE, imports, TOKEN, TOOL, WAYS } from './bundled-ways.ts'
 import { inside } from './command-inside.ts'
 
@@ -77,11 +78,7 @@ describe('a file outside the folder', () => {
     expect(stderr).toMatch(/^PackageUnsafe ".*tsconfig\.json" includes ".*\.docker\/config\.json", which is outside /)
   })
 
-  it.each([
-    ['install', './taker', '--dry-run'], ['pack', './taker'], ['dev', './taker'], ['diff', './taker', './taker'],
-    ['sign', './taker'], ['publish', './taker', '--dry-run'], ['conformance', './taker', '--only', 'manifest'],
-    ['call', './taker', 'take'],
-  ])('is refused by bulkhead %s', async (...args) => {
+  const refuses = async (...args: readonly string[]): Promise<void> => {
     inFolder({ 'index.ts': imports(CONFIG) })
     const {
       code: exit, stdout, stderr,
@@ -89,7 +86,14 @@ describe('a file outside the folder', () => {
     expect({ exit, stdout, stderr }).toMatchObject({
       exit: 1, stdout: '', stderr: expect.stringMatching(/^PackageUnsafe "index\.ts" imports /),
     })
-  })
+  }
+  it.each([
+    ['install', './taker', '--dry-run'], ['pack', './taker'], ['call', './taker', 'take'],
+  ])('is refused by bulkhead %s', refuses)
+  it.each([
+    ['dev', './taker'], ['diff', './taker', './taker'], ['sign', './taker'], ['publish', './taker', '--dry-run'],
+    ['conformance', './taker', '--only', 'manifest'],
+  ])('is refused by bulkhead %s', LONG, refuses)
 })
 
 const digestOf = (name: string): string => hash('sha512', readFileSync(join(home, name)), 'hex')
@@ -180,7 +184,7 @@ describe('in a monorepo', () => {
     inFolder({ 'index.ts': using('hoisted', '@acme/shared') })
   })
 
-  it('takes declared packages of the outer folder that the operator names, and shows it', async () => {
+  it('takes declared packages of the outer folder that the operator names, and shows it', LONG, async () => {
     expect(await pack()).toMatchObject({
       code: 1, stderr: expect.stringMatching(/^PackageUnsafe .* name the outer folder with --root\./),
     })
@@ -197,7 +201,7 @@ describe('in a monorepo', () => {
     expect(stderr).toContain(`Bundled from 5 files, with packages of ${join(home, 'work')}:\n`)
   })
 
-  it('takes JavaScript as well', async () => {
+  it('takes JavaScript as well', LONG, async () => {
     rmSync(join(home, 'work/taker/node_modules'), { recursive: true })
     inFolder({ 'bulkhead.json': { ...BULKHEAD, main: './index.js' }, 'index.js': using('hoisted') })
     const { stdout } = await run('install', './taker', '--root', '.', '--dry-run', '--json')

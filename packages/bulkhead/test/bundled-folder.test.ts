@@ -2,6 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { createHost } from '../src/index.ts'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -10,7 +11,7 @@ let folder: string
 beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-shipped-'))) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('an extension that an embedder bundles needs its integrity file, and runs like any other', async () => {
+it('an extension that an embedder bundles needs its integrity file, and runs like any other', LONG, async () => {
   const product = join(folder, 'product')
   const at = writeExtension(
     product, { id: 'greet', tools: [{ name: 'greet' }] },

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { PROGRAM_TOOL, type Outcome } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readTools } from '../../tools-bundled/scripts/generated-files.ts'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { createHost, type CreateHostOptions, type Session } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -69,7 +70,7 @@ describe('the tools that ship with the host', () => {
     })
   })
 
-  it('work together on a workspace', async () => {
+  it('work together on a workspace', LONG, async () => {
     const { session } = await open()
     expect(data(await call(session, 'write', { path: 'src/a.ts', content: 'let a = 1\n' }))).toEqual({
       path: 'src/a.ts', bytes: 10, created: true,
@@ -137,7 +138,7 @@ describe('the tools that ship with the host', () => {
     expect(data(await call(narrow, 'repo_overview', {}))).toMatchObject({ files: 1, tree: [{ path: 'src', files: 1 }] })
   })
 
-  it('write output over the limit to a file that is removed with the session', async () => {
+  it('write output over the limit to a file that is removed with the session', LONG, async () => {
     const { session } = await open()
     mkdirSync(join(folder, 'many'))
     for (let i = 0; i < 1_001; i++) writeFileSync(join(folder, 'many', `f${i}`), 'hit\n')
@@ -172,7 +173,7 @@ describe('the tools that ship with the host', () => {
     )
   })
 
-  it('find deferred tools, which are then offered to the model', async () => {
+  it('find deferred tools, which are then offered to the model', LONG, async () => {
     for (let i = 0; i < 21; i++) {
       writeExtension(
         join(folder, 'home'), { id: `ext-${i}`, tools: [{ name: `ext_${i}`, description: `Does thing number${i}.` }] },
@@ -218,7 +219,7 @@ describe('the tools that ship with the host', () => {
     ).toBe('ToolNotRegistered')
   })
 
-  it('use the configured search service, and fetch from the hosts that the embedder allows', async () => {
+  it('use the configured search service, and fetch from the hosts that the embedder allows', LONG, async () => {
     const server = createServer((request, response) => {
       if (request.url!.startsWith('/search'))
         response.end(JSON.stringify({ results: [{ url: 'https://a.example/', title: 'A', content: 'a' }] }))

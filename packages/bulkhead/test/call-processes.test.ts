@@ -14,7 +14,9 @@ const BIN = join(import.meta.dirname, '../src/bin.ts')
 const NOTING = pathToFileURL(join(import.meta.dirname, 'fixtures/noting-starts.mjs')).href
 
 // Without bubblewrap, the command line of a hull goes through a pipe.
-it('bulkhead call starts a process for its tool, and none for a next one', needs('bubblewrap'), async () => {
+const OPTIONS = { ...needs('bubblewrap'), tags: ['walls', 'long'] }
+
+it('bulkhead call starts a process for its tool, and none for a next one', OPTIONS, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-starts-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const home = join(folder, 'home/.bulkhead')

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { PROGRAM_TOOL } from '@bulkhead/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { CancelledCall, CancelPlace } from '../../tools-bundled/test/cancelled-call.ts'
@@ -78,7 +78,7 @@ function children(): readonly string[] {
     .filter((name) => name !== '')
 }
 const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await nextTurn()
+  while (!isSo()) await delay(1)
 }
 
 /** A call of each tool, or where its calls are cancelled. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lookWall } from '../../broker/src/walls/trial.ts'
 import { has, WALLS } from '../../../scripts/machine.ts'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { inside } from './command-inside.ts'
 import { useThreads, writeExtension } from './extension-folder.ts'
 import { joined } from './joined.ts'
@@ -102,7 +103,7 @@ describe('bulkhead call', () => {
     expect(code).toBe(0)
   })
 
-  it('accepts the names that other hosts use for a tool and its arguments', async () => {
+  it('accepts the names that other hosts use for a tool and its arguments', LONG, async () => {
     writeFileSync(join(folder, 'note'), 'ahoy')
     const { code, stdout } = await inside(['call', 'read_file', '--args', '{"file_path":"note"}', '--json'], folder)
     expect([code, JSON.parse(stdout)]).toEqual([
@@ -125,7 +126,7 @@ describe('bulkhead call', () => {
     })
   })
 
-  it('says that a long result was cut, and names no file that is gone', async () => {
+  it('says that a long result was cut, and names no file that is gone', LONG, async () => {
     writeFileSync(join(folder, 'hay.txt'), 'the needle\n'.repeat(300))
     const { stdout, stderr } = await inside(['call', 'grep', '--args', '{"pattern":"needle"}', '--json'], folder)
     const { metadata } = JSON.parse(stdout) as { readonly metadata: object }

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Outcome, ToolDefinition } from '@bulkhead/contract'
 import { expect, it, onTestFinished } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 
-it('the program of the guide runs', async () => {
+it('the program of the guide runs', LONG, async () => {
   const guide = readFileSync(new URL('../../../docs/guides/code-mode.md', import.meta.url), 'utf8')
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-code-mode-guide-')))
   onTestFinished(() => rmSync(folder, { recursive: true }))

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import type { ApprovalRequest, BulkheadEvent, Outcome } from '@bulkhead/contract'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, defineTool, type Host, type Session, type SessionOptions } from '../src/index.ts'
@@ -83,7 +83,7 @@ const codeOf = (outcome: Outcome) => outcome.type === 'error' ? outcome.error.co
 const of = <Type extends BulkheadEvent['type']>(type: Type) =>
   events.filter((event): event is Extract<BulkheadEvent, { type: Type }> => event.type === type)
 async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await nextTurn()
+  while (!isSo()) await delay(1)
 }
 
 describe('code_mode', () => {

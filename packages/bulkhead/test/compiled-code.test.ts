@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, sta
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { userCacheFolder } from '../src/facade/folders.ts'
 import { bulkhead } from './command.ts'
 
@@ -18,7 +19,7 @@ const run = (...args: readonly string[]) =>
 const LIGHT = ['completion', '--help']
 const kept = () => readdirSync(join(own(), 'code'), { recursive: true })
 
-it('compiled code is cached for the next command in a private folder of the user', async () => {
+it('compiled code is cached for the next command in a private folder of the user', LONG, async () => {
   expect((await run('tools', '--help')).code).toBe(0)
   expect(kept().length).toBeGreaterThan(20)
   expect([statSync(own()), statSync(join(own(), 'code'))].map(({ mode }) => mode & 0o777)).toEqual([0o700, 0o700])
@@ -26,7 +27,7 @@ it('compiled code is cached for the next command in a private folder of the user
   expect(readdirSync(folder)).toEqual(['cache'])
 })
 
-it('compiled code is left to Node if its environment variables are set', async () => {
+it('compiled code is left to Node if its environment variables are set', LONG, async () => {
   const dir = join(folder, 'elsewhere')
   await bulkhead(LIGHT, folder, { XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: dir }, FROM_SOURCES)
   await bulkhead(LIGHT, folder, {
@@ -35,7 +36,7 @@ it('compiled code is left to Node if its environment variables are set', async (
   expect(readdirSync(folder)).toEqual(['elsewhere'])
 })
 
-it('--version writes no cache', async () => {
+it('--version writes no cache', LONG, async () => {
   await run('--version')
   expect(existsSync(cache())).toBe(false)
 })
@@ -47,7 +48,7 @@ it('a folder that others can write to is neither read nor written', async () => 
   expect(kept()).toEqual([])
 })
 
-it('a cache that cannot be written is not an error', async () => {
+it('a cache that cannot be written is not an error', LONG, async () => {
   writeFileSync(cache(), 'no folder')
   expect(await run(...LIGHT)).toMatchObject({ code: 0, stderr: '' })
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../../scripts/machine.ts'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { optionsOf, shownOptions } from '../src/cli/command.ts'
 import { COMMANDS } from '../src/cli/main.ts'
 import { inside } from './command-inside.ts'
@@ -77,7 +78,7 @@ const quotedWords = (line: string): string => line.split(' ').map((word) => `'${
 const expected = CASES.map(([, offered]) => offered)
 
 describe('bash', needs('bash'), () => {
-  it('completes commands, options, values and names', () => {
+  it('completes commands, options, values and names', LONG, () => {
     const before = 'bulkhead() { cat "$3"; }\nsource script.bash'
     const one = (line: string) =>
       `COMP_WORDS=(${quotedWords(line)}); COMP_CWORD=${line.split(' ').length - 1}; `

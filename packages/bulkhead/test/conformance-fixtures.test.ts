@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Report } from '@bulkhead/conformance'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { inside } from './command-inside.ts'
 
 let folder: string
@@ -108,7 +109,7 @@ const check = async (...args: readonly string[]) => {
   return { ...ran, report: JSON.parse(ran.stdout) as Report }
 }
 
-it('tools get files, answers and secrets from the folder fixtures, and fail without them', async () => {
+it('tools get files, answers and secrets from the folder fixtures, and fail without them', LONG, async () => {
   const { code, report } = await check()
   expect(code).toBe(1)
   expect(report.checks.find(({ id }) => id === 'call-succeeds')).toMatchObject({
@@ -126,7 +127,7 @@ it('tools get files, answers and secrets from the folder fixtures, and fail with
   expect(stderr).not.toContain('\u001B')
 })
 
-it('the results are written as SARIF 2.1.0', () => {
+it('the results are written as SARIF 2.1.0', LONG, () => {
   const { version, runs: [run] } = JSON.parse(readFileSync(join(folder, 'report.sarif'), 'utf8')) as Sarif
   expect(version).toBe('2.1.0')
   expect(run.tool.driver).toMatchObject({ name: 'bulkhead conformance' })
@@ -149,7 +150,7 @@ interface Sarif {
   }]
 }
 
-it('a package has no fixtures unless `files` lists them, and then the package itself can be checked', async () => {
+it('a package has no fixtures unless `files` lists them, and then it can be checked itself', LONG, async () => {
   const packed = async () =>
     (JSON.parse((await inside(['pack', 'needy', '--json'], folder)).stdout) as { readonly files: readonly string[] })
       .files
@@ -162,6 +163,7 @@ it('a package has no fixtures unless `files` lists them, and then the package it
 })
 
 it('fixtures that cannot be used are refused before anything runs', async () => {
+  for (const [path, content] of Object.entries(FIXTURES)) write(path, content)
   const refused = async () => {
     const { code, stdout, stderr } = await inside(['conformance', 'needy', '--only', 'call-succeeds'], folder)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })

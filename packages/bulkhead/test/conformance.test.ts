@@ -13,7 +13,7 @@ import { conformanceReportSchema } from '@bulkhead/contract/validation'
 import { packFolder } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { runsIf } from '../../../scripts/skips.ts'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { brokenBy, expectEachBroken, faultsIn } from '../../conformance/test/ports/gate.ts'
 import { loaderOptions } from '../src/facade/loader-options.ts'
 import { createHost, openSqliteStore } from '../src/index.ts'
@@ -56,7 +56,9 @@ it('a new extension conforms, installs and runs', async () => {
   expect(JSON.parse((await inside([...call, '--mode', 'yolo'], folder)).stdout)).toEqual({ path: 'notes.md', words: 3 })
 })
 
-it('the life cycle of a new extension conforms', runsIf(thoroughly(true, false), 'pnpm soak tests more'), async () => {
+const IN_THREADS = { ...runsIf(thoroughly(true, false), 'pnpm soak tests more'), ...LONG }
+
+it('the life cycle of a new extension conforms', IN_THREADS, async () => {
   await inside(['new', 'word-count', '--template', 'tool'], folder)
   const { extension } = await packFolder(join(folder, 'word-count'), {
     loader: loaderOptions(join(folder, 'home/.bulkhead')),
@@ -81,7 +83,7 @@ it('a violation is reported once, with the requirement and the reason', async ()
   expect(stdout.match(/ExportsMismatch/g)).toHaveLength(1)
 })
 
-it('an extension with required configuration starts with the given one', async () => {
+it('an extension with required configuration starts with the given one', LONG, async () => {
   await inside(['new', 'word-count', '--template', 'tool'], folder)
   const at = join(folder, 'word-count/bulkhead.json')
   const configSchema = {
@@ -223,7 +225,7 @@ it('an unusable temporary folder is reported with the variable to set', async ()
     .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallFailed .* Set TMPDIR to a writable folder\.\n$/) })
 })
 
-it('our host meets every requirement on hosts, as the program of docs/guides/verifying.md shows', async () => {
+it('our host meets every requirement on hosts, as the program of docs/guides/verifying.md shows', LONG, async () => {
   const root = join(import.meta.dirname, '../../..')
   const page = readFileSync(join(root, 'docs/guides/verifying.md'), 'utf8')
   const block = (info: string): string =>

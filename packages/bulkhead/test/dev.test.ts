@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import type { ToolManifest } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { complete } from '../src/cli/calls/dev-completion.ts'
 import { BUNDLED } from './bundled.ts'
 import { inside } from './command-inside.ts'
@@ -109,7 +109,7 @@ it('reloads on change, and keeps the last version that can be built', ONLY_IN_SO
   expect(code).toBe(0)
 })
 
-it('calls tools, builds again, and shows what was used and what is declared', async () => {
+it('calls tools, builds again, and shows what was used and what is declared', LONG, async () => {
   const at = writeTool()
   async function* lines(): AsyncGenerator<string> {
     yield 'show {"path":"a.md"}\n'

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { inside } from './command-inside.ts'
 
 let folder: string
@@ -28,7 +29,7 @@ function change(manifest: Partial<Written>, tool: Partial<Written['tools'][0]> =
 }
 const diff = (a: string, ...rest: string[]) => inside(['diff', a, './word-count', ...rest], folder)
 
-it('compares a tarball, a folder and an installed extension, and fails if the version is too low', async () => {
+it('compares a tarball, a folder and an installed extension, and fails if the version is too low', LONG, async () => {
   expect(await diff('word-count')).toEqual({
     code: 0, stderr: '', stdout: 'word-count 1.4.0 to 1.4.0\n\nNothing changed: needs no new version, has 1.4.0\n',
   })

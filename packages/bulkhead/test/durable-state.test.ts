@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { createHost, openSqliteStore } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { IN_THREADS, writeExtension } from './extension-folder.ts'
@@ -47,7 +48,7 @@ const NAMED = `export default {
   } } },
 }`
 
-it('a new version of an extension keeps the state of the old one', async () => {
+it('a new version of an extension keeps the state of the old one', LONG, async () => {
   const home = join(folder, 'home')
   const slot = { slotVersion: '1', schema: { type: 'integer' } }
   writeExtension(home, { id: 'counter', stateSlot: slot, tools: [{ name: 'count' }] }, COUNTER)

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { actionsOf, optionsOf } from '../src/cli/command.ts'
 import { COMMANDS } from '../src/cli/main.ts'
 import { inside } from './command-inside.ts'
@@ -33,10 +33,10 @@ it('escapes a command that does not exist, and options before a command', async 
 /** They serve until they are ended. */
 const SERVES = new Set(['mcp', 'dev', 'inspect', 'waiting serve', 'passkey add'])
 
-/** A third of the commands. `pnpm soak` tries all of them. */
+/** A sixth of the commands. `pnpm soak` tries all of them. */
 const checked = [...COMMANDS.keys()]
   .filter((name) => !SERVES.has(name))
-  .filter((_, index) => index % thoroughly(3, 1) === 0)
+  .filter((_, index) => index % thoroughly(6, 1) === 0)
 it.each(checked)('escapes arguments and options of %s', async (name) => {
   const command = await COMMANDS.get(name)!.load()
   const { operands = {} } = command
@@ -53,7 +53,7 @@ it.each(checked)('escapes arguments and options of %s', async (name) => {
   for (const more of given) await expectSafe([name, ...more])
 })
 
-it('escapes paths that commands print on success', async () => {
+it('escapes paths that commands print on success', LONG, async () => {
   const place = join(folder, HOSTILE)
   const lines = [
     ['new', './word-count', '--template', 'tool', '--yes'],

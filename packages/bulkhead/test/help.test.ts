@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { COMMANDS } from '../src/cli/main.ts'
 import { readOptions } from '../src/cli/read-options.ts'
 import { inside } from './command-inside.ts'
@@ -19,8 +19,24 @@ const NOT_RUN = new RegExp(`^bulkhead (?:${[
   'waiting answer', 'worker', 'learn', 'replay', 'passkey add',
 ].join('|')})`)
 
-// `pnpm soak` runs all of them, `npm test` the first two of each command.
-it('every example is a valid command line, and does what it says', async () => {
+it('every example is a valid command line', async () => {
+  for (const [name, { load }] of COMMANDS) {
+    const command = await load()
+    expect(command.examples.length, name).toBeGreaterThan(0)
+    for (const { command: line, text } of command.examples) {
+      expect(text, line).toMatch(/^[^A-Z].*[^.]$/)
+      const args = argumentsOf(line)
+      expect(args[0], line).toBe(name)
+      readOptions(name, args.slice(1), command)
+    }
+  }
+})
+
+const argumentsOf = (line: string): readonly string[] =>
+  line.startsWith('bulkhead mcp') ? line.split(' ').slice(1) : wordsOf(line)
+
+// `pnpm soak` runs all of them, `pnpm long` the first two of each command.
+it('every example does what it says', LONG, async () => {
   writeFileSync(join(folder, 'README.md'), '# Shop\n')
   mkdirSync(join(folder, '.bulkhead'))
   writeFileSync(join(folder, '.bulkhead/config.json'), '{}')
@@ -32,16 +48,11 @@ it('every example is a valid command line, and does what it says', async () => {
   await inside(['call', 'write', '--mode', 'yolo', '--args', '{"path":"note.txt","content":"a note"}'], folder)
   await inside(['call', 'read', '--args', '{"path":"README.md"}'], folder)
   for (const [name, { load }] of COMMANDS) {
-    const command = await load()
-    expect(command.examples.length, name).toBeGreaterThan(0)
+    const { examples } = await load()
     let left = thoroughly(2, Infinity)
-    for (const { command: line, text } of command.examples) {
-      expect(text, line).toMatch(/^[^A-Z].*[^.]$/)
-      const args = line.startsWith('bulkhead mcp') ? line.split(' ').slice(1) : wordsOf(line)
-      expect(args[0], line).toBe(name)
-      readOptions(name, args.slice(1), command)
+    for (const { command: line } of examples) {
       if (NOT_RUN.test(line) || left-- <= 0) continue
-      const cleaned = line === 'bulkhead new word-count' ? ['new', 'other/word-count'] : args
+      const cleaned = line === 'bulkhead new word-count' ? ['new', 'other/word-count'] : argumentsOf(line)
       const { code, stderr } = await inside(cleaned.map((word) => word === '../shop' ? '.' : word), folder)
       // Without a terminal, a call that needs approval would be denied.
       expect([name === 'explain' ? 0 : code, stderr.includes('InternalError')], `${line}\n${stderr}`).toEqual([

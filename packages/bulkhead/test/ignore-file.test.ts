@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import type { ConfigFile, Outcome } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { has, needs, WALLS } from '../../../scripts/machine.ts'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { createHost, type Host, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
@@ -91,7 +92,8 @@ describe('.bulkheadignore', () => {
     expect(readFileSync(join(folder, 'work/.bulkheadignore'), 'utf8')).toContain('*.pem')
   })
 
-  it('stops no command that writes where nothing is excluded', { ...needs('Linux'), ...WALLS }, async () => {
+  const onLinux = { ...needs('Linux'), tags: ['walls', 'long'] }
+  it('stops no command that writes where nothing is excluded', onLinux, async () => {
     ignore('*.key\nnowhere/\n')
     const { call, session } = await open()
     writeFileSync(join(folder, 'work/try.sh'), 'echo new > c.txt; cat c.txt; echo >> .bulkheadignore')
@@ -141,7 +143,7 @@ describe('.bulkheadignore', () => {
 })
 
 describe('a rule of the configuration', { ...needs('Linux'), ...WALLS }, () => {
-  it('that denies files does not switch off a jailed server, which does not see them', async () => {
+  it('that denies files does not switch off a jailed server, which does not see them', LONG, async () => {
     const server = {
       type: 'local' as const, command: [process.execPath, SERVER],
       requires: { fs: { read: ['{workspace}', dirname(SERVER)] } },
@@ -165,7 +167,7 @@ describe('a rule of the configuration', { ...needs('Linux'), ...WALLS }, () => {
     expect(resultOf(await session.call({ id: 's', name: 'jailed_try', arguments: {} }))).toBe('RuleDenied')
   })
 
-  it('that denies files decides about tools that always start a command before they do', needs('git'), async () => {
+  const decides = async (...names: readonly ('test_runner' | 'repo_clone')[]): Promise<void> => {
     rmSync(join(folder, 'work/.bulkheadignore'))
     writeFileSync(
       join(folder, 'work/a.test.js'), "import fs from 'node:fs'\nfs.readFileSync('a.txt')\nfs.readFileSync('b.pem')\n",
@@ -179,12 +181,16 @@ describe('a rule of the configuration', { ...needs('Linux'), ...WALLS }, () => {
       test_runner: [{ runner: 'node', path: 'a.test.js' }, { failed: 1 }],
       repo_clone: [{ url: `file://${join(folder, 'work/source')}`, path: 'copy' }, { path: 'copy' }],
     } as const
-    for (const [name, [args, result]] of Object.entries(calls)) {
+    for (const name of names) {
+      const [args, result] = calls[name]
       const { decision, code } = await session.explain({ id: `e ${name}`, name, arguments: args })
       expect([name, decision, code]).toEqual(
         has('bubblewrap') ? [name, 'allow', undefined] : [name, 'deny', 'RuleDenied'],
       )
       expect(await call(name, args)).toEqual(has('bubblewrap') ? expect.objectContaining(result) : 'RuleDenied')
     }
-  })
+  }
+  it('that denies files decides about a tool that always starts a command before it does', needs('git'), () =>
+    decides('repo_clone'))
+  it('decides about a test runner, too', { ...needs('git'), ...LONG }, () => decides('test_runner'))
 })

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import { WALLS } from '../../../scripts/machine.ts'
 import { inside } from './command-inside.ts'
 
 const INDEX = `import { defineExtension, defineTool } from '@bulkhead/contract/author'
@@ -80,7 +79,7 @@ class Debugger {
   }
 }
 
-it('stops at a breakpoint in the written file, and says what is different', WALLS, async () => {
+it('stops at a breakpoint in the written file, and says what is different', { tags: ['walls', 'long'] }, async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-inspect-')))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   mkdirSync(join(folder, 'tool'))

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { inside } from './command-inside.ts'
 import type { Ran } from './command.ts'
 import { useThreads, writeExtension } from './extension-folder.ts'
@@ -34,6 +35,7 @@ describe('bulkhead install', () => {
   })
 
   it('installs with --yes, and the tool can be called and verified', async () => {
+    useThreads(join(folder, 'home/.bulkhead'))
     expect(await run('install', greet('1.0.0'), '--yes')).toMatchObject({
       code: 0, stdout: 'Installed greeter 1.0.0 in the global layer.\n',
     })
@@ -62,7 +64,7 @@ describe('bulkhead install', () => {
     expect(await run('tools')).toMatchObject({ stdout: expect.stringContaining('greeter@1.0.0') })
   })
 
-  it('writes nothing with --dry-run, and accepts the digest that it showed', async () => {
+  it('writes nothing with --dry-run, and accepts the digest that it showed', LONG, async () => {
     const spec = greet('1.0.0')
     const shown = await json('install', spec, '--dry-run') as unknown as { digests: { package: string } }
     expect(shown).toMatchObject({ code: 0, installed: false, id: 'greeter', verdict: { kind: 'consent' } })
@@ -119,7 +121,7 @@ describe('bulkhead install', () => {
 })
 
 describe('bulkhead update and outdated', () => {
-  it('follow a registry: silently, with consent, or not at all', async () => {
+  it('follow a registry: silently, with consent, or not at all', LONG, async () => {
     await using registry = await startRegistry('@acme/greeter')
     const from = ['--registry', registry.url]
     registry.publish('1.0.0', await pack('1.0.0'))
@@ -259,7 +261,7 @@ describe('bulkhead uninstall', () => {
 })
 
 describe('a package that the registry no longer has', () => {
-  it('does not affect other packages, and is reported', async () => {
+  it('does not affect other packages, and is reported', LONG, async () => {
     await using registry = await startRegistry('@acme/greeter')
     await using gone = await startRegistry('@acme/lost')
     registry.publish('1.0.0', await pack('1.0.0'))

@@ -8,6 +8,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { createServerJail } from '@bulkhead/sandbox'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { needs } from '../../../scripts/machine.ts'
+import { LONG } from '../../../scripts/thoroughly.ts'
 
 const HOSTILE = join(import.meta.dirname, 'mcp/fixtures/hostile-server.mjs')
 const LANGUAGE = join(import.meta.dirname, '../../bridges/test/lsp/fixtures/server.js')
@@ -60,7 +61,7 @@ describe('a server that exceeds the memory of its jail', needs('bubblewrap'), ()
     }
   })
 
-  it('is started again also if it is a language server', async () => {
+  it('is started again also if it is a language server', LONG, async () => {
     const servers = new ConfiguredLanguageServers(options())
     opened = servers
     expect(

@@ -14,6 +14,7 @@ import { LEARN_VARIABLE, learningHere, startLearning, type LearnedCall } from '.
 import { learnedNeeds, proposeRules } from '../src/facade/policy/proposal.ts'
 import { askedSession } from '../src/facade/policy/recorded-decisions.ts'
 import { createHost } from '../src/index.ts'
+import { BUNDLED } from './bundled.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
 
@@ -27,8 +28,15 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const file = () => join(folder, 'home/.bulkhead/config.json')
 const rule = (permission: string, pattern: string, action: Rule['action']): Rule => ({ permission, pattern, action })
 const AGENT = join(import.meta.dirname, 'fixtures/learning-agent.ts')
+/** Runs the command with an agent that makes these calls. */
+const learn = (calls: readonly unknown[], ...more: readonly string[]) => {
+  const args = ['learn', '--json', ...more, '--', process.execPath, ...BUNDLED, AGENT, JSON.stringify(calls)]
+  return inside(args, folder, { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] })
+}
 
-it('runs what a mode would ask about, proposes the smallest rules, and writes them on yes', WALLS, async () => {
+it('runs what a mode would ask about, proposes the smallest rules, and writes them with --yes', {
+  tags: ['walls', 'long'],
+}, async () => {
   const rules = [rule('write', 'src/gen/**', 'deny'), rule('write', '**/*.lock', 'ask')]
   writeFileSync(file(), JSON.stringify({ rules }))
   const calls = [
@@ -36,30 +44,30 @@ it('runs what a mode would ask about, proposes the smallest rules, and writes th
     ['write', { path: 'yarn.lock', content: '' }], ['bash', { command: 'touch made' }],
     ['bash', { command: 'curl -O https://example.com/a' }], ['read', { path: '/etc/passwd' }],
   ]
-  const learn = (...more: readonly string[]) =>
-    inside(['learn', '--json', ...more, '--', process.execPath, AGENT, JSON.stringify(calls)], folder)
-  const before = readFileSync(file(), 'utf8')
-  const first = await learn()
-  const report = JSON.parse(first.stdout) as { readonly calls: number; readonly proposal: { readonly rules: object } }
-  expect([first.code, report]).toMatchObject([1, {
-    calls: 4, asksToday: 4, asksThen: 0, freed: 0, added: [], exitCode: 0,
+  const learned = await learn(calls, '--yes')
+  const allowed = [rule('write', join(folder, 'src/**'), 'allow'), rule('bash', 'touch made', 'allow')]
+  expect([learned.code, JSON.parse(learned.stdout)]).toMatchObject([0, {
+    calls: 4, asksToday: 4, asksThen: 0, freed: 0, added: { length: 2 }, exitCode: 0,
     denied: ['src/gen/x.ts', 'yarn.lock'].map((path) => ({ tool: 'write', arguments: { path } }))
       .concat([{ tool: 'bash' }, { tool: 'read' }] as never),
     proposal: {
       left: [],
       rules: [
-        { rule: rule('write', join(folder, 'src/**'), 'allow'), calls: 3, onlyThirdParty: false },
-        { rule: rule('bash', 'touch made', 'allow'), calls: 1 },
+        { rule: allowed[0], calls: 3, onlyThirdParty: false }, { rule: allowed[1], calls: 1 },
       ],
     },
   }])
-  // Nothing is written without a terminal or --yes, and the record is gone.
-  expect(readFileSync(file(), 'utf8')).toBe(before)
+  const { rules: written } = JSON.parse(readFileSync(file(), 'utf8')) as { readonly rules: readonly Rule[] }
+  expect(written).toEqual([...rules, ...allowed])
   expect(readdirSync(join(folder, 'home/.bulkhead/learning'))).toEqual([])
-  expect((await learn('--yes')).code).toBe(0)
-  expect((JSON.parse(readFileSync(file(), 'utf8')) as { readonly rules: readonly Rule[] }).rules.slice(2)).toEqual([
-    rule('write', join(folder, 'src/**'), 'allow'), rule('bash', 'touch made', 'allow'),
-  ])
+})
+
+it('writes nothing without a terminal or --yes, and removes the record', { tags: ['walls', 'long'] }, async () => {
+  writeFileSync(file(), '{}')
+  const { code, stdout } = await learn([['write', { path: 'a', content: '' }]])
+  expect([code, JSON.parse(stdout)]).toMatchObject([1, { calls: 1, added: [], proposal: { rules: [{ calls: 1 }] } }])
+  expect(readFileSync(file(), 'utf8')).toBe('{}')
+  expect(readdirSync(join(folder, 'home/.bulkhead/learning'))).toEqual([])
 })
 
 it('records under the mode learn, and proposes in that folder without a command', WALLS, async () => {
@@ -179,7 +187,7 @@ it('a learned policy allows what was learned, and frees nothing that is denied',
       }
     }
     await then.host.close()
-  }), { numRuns: thoroughly(8, 150), examples: [INSIDE_A_DENY, INSIDE_AN_ASK] })
+  }), { numRuns: thoroughly(3, 150), examples: [INSIDE_A_DENY, INSIDE_AN_ASK] })
 })
 
 it('tells what tools of others used, with hosts, methods and the start of paths', () => {

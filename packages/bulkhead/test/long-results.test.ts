@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import type { Outcome } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { createHost, type Host, type Session } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { IN_THREADS, writeExtension } from './extension-folder.ts'
@@ -130,14 +131,20 @@ describe('a result that is too long for a model', () => {
 
 describe('each tool with long output', () => {
   const long = 'x'.repeat(80)
-  it.each<[string, () => JsonObject, () => void | Promise<void>, (data: JsonObject) => void]>([
-    [
-      'glob', () => ({ pattern: '**/*.md' }),
-      () => {
-        for (let file = 0; file < 1_005; file++) put(`f${file}.md`, '')
-      },
-      ({ paths, total }) => expect([(paths as string[]).length, total]).toEqual([1_000, 1_005]),
-    ],
+  type Form = [
+    tool: string, args: () => JsonObject, prepare: () => void | Promise<void>, holds: (data: JsonObject) => void,
+  ]
+  const isInFile = async (...[name, args, prepare, holds]: Form): Promise<void> => {
+    await prepare()
+    const outcome = await call(name, args())
+    holds(dataOf(outcome))
+    const path = pathIn(outcome)
+    const { content, lines } = dataOf<{ content: string; lines: { to: number; total: number } }>(
+      await call('read', { path, offset: 500 }),
+    )
+    expect([lines.to > 500, content.length > 100]).toEqual([true, true])
+  }
+  it.each<Form>([
     [
       'grep', () => ({ pattern: 'needle' }), () => {},
       ({ matches, total }) => expect([(matches as object[]).length, total]).toEqual([200, 600]),
@@ -145,6 +152,15 @@ describe('each tool with long output', () => {
     [
       'bash', () => ({ command: 'cat long.txt long.txt' }), () => put('long.txt', `${long}\n`.repeat(2_000)),
       ({ stdout, exit_code }) => expect([(stdout as string).length < 210_000, exit_code]).toEqual([true, 0]),
+    ],
+  ])('%s writes the whole output to a file that the model can read', isInFile)
+  it.each<Form>([
+    [
+      'glob', () => ({ pattern: '**/*.md' }),
+      () => {
+        for (let file = 0; file < 1_005; file++) put(`f${file}.md`, '')
+      },
+      ({ paths, total }) => expect([(paths as string[]).length, total]).toEqual([1_000, 1_005]),
     ],
     [
       'web_fetch', () => ({ url: `http://${place}/` }), () => {},
@@ -162,16 +178,7 @@ describe('each tool with long output', () => {
       },
       ({ content }) => expect((content as string).length).toBeLessThanOrEqual(256 * 1024),
     ],
-  ])('%s writes the whole output to a file that the model can read', async (name, args, prepare, holds) => {
-    await prepare()
-    const outcome = await call(name, args())
-    holds(dataOf(outcome))
-    const path = pathIn(outcome)
-    const { content, lines } = dataOf<{ content: string; lines: { to: number; total: number } }>(
-      await call('read', { path, offset: 500 }),
-    )
-    expect([lines.to > 500, content.length > 100]).toEqual([true, true])
-  })
+  ])('%s writes the whole output to a file that the model can read', LONG, isInFile)
 
   it('read reports which part of a file it returned, and can return the next', async () => {
     put('large.txt', `"quoted ${long}"\n`.repeat(4_000))

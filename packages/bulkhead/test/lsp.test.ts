@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { has, needs } from '../../../scripts/machine.ts'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { createHost, type ConfigFile, type Host, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { joined } from './joined.ts'
@@ -104,7 +105,7 @@ it('names a place outside of the workspace without its text', needs('bubblewrap'
   })
 })
 
-it('answers questions about the other roots of a session, each with a server of its own', async () => {
+it('answers questions about the other roots of a session, each with a server of its own', LONG, async () => {
   writeFileSync(join(folder, 'other/half.ts'), 'export const half = (a: number) => a / 2\nexport const one = half(2)\n')
   const path = join(folder, 'other/half.ts')
   const inRoot: SessionOptions = { mode: 'yolo', roots: [join(folder, 'other')] }
@@ -246,7 +247,7 @@ it('confines a server to reading the workspace', needs('bubblewrap'), async () =
   })
 })
 
-it('works without a server, without the servers of a project that is not trusted, and in another folder', async () => {
+it('works without a server, and without the servers of a project that is not trusted', async () => {
   mkdirSync(join(folder, 'work/.bulkhead'))
   writeFileSync(
     join(folder, 'work/.bulkhead/config.json'),
@@ -258,6 +259,9 @@ it('works without a server, without the servers of a project that is not trusted
     /^CapabilityUnavailable: No language server is configured for "use\.ts"\. Install one \(npm install -g /,
     /typescript-language-server/,
   ))
+})
+
+it('answers questions in another folder', LONG, async () => {
   writeFileSync(join(folder, 'other/only.ts'), 'export const only = 1\n')
   await host.switchWorkspace(join(folder, 'other'))
   expect(await ask({ action: 'symbols', path: 'only.ts' })).toMatchObject({

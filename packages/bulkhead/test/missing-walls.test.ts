@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, type TestOpt
 import { lookWall } from '../../broker/src/index.ts'
 import { needs, withoutBubblewrap } from '../../../scripts/machine.ts'
 import { runsIf } from '../../../scripts/skips.ts'
-import { ONLY_IN_SOAK, thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK, thoroughly } from '../../../scripts/thoroughly.ts'
 import type { Check } from '../src/cli/system/doctor-check.ts'
 import { BUNDLED } from './bundled.ts'
 import { shareVerified } from './cache.ts'
@@ -51,7 +51,8 @@ function writeHome(name: string, config: ConfigFile): string {
 
 // Hides it by itself, so `pnpm walls` need not run it.
 describe(
-  'on a machine without bubblewrap', { ...needs('Linux'), ...runsIf(HIDDEN !== undefined, 'needs private mounts') },
+  'on a machine without bubblewrap',
+  { ...needs('Linux'), ...runsIf(HIDDEN !== undefined, 'needs private mounts'), ...LONG },
   () => {
     /** All commands share a process, because hiding bubblewrap and loading the command take most of the time. */
     beforeAll(() => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { TEMPLATES } from '../src/cli/publish/templates.ts'
 import { BUNDLED } from './bundled.ts'
 import { inside } from './command-inside.ts'
@@ -89,7 +89,7 @@ function link(at: string): void {
 const stepsOf = (output: string): readonly string[] =>
   [...output.matchAll(/^ {2}(.*?)(?: +# .*)?$/gm)].map(([, step]) => step!)
 
-it('prints steps that work as printed', async () => {
+it('prints steps that work as printed', LONG, async () => {
   const { stdout } = await inside(['new', "it's new/word-count", '--template', 'tool'], folder)
   const [cd, ...steps] = stepsOf(stdout)
   expect([cd, ...steps]).toEqual([
@@ -116,7 +116,7 @@ it('prints steps that work as printed', async () => {
   ).toBe('npm install')
 })
 
-it.each(['tool-ts', 'tool'])('%s conforms with a library that npm installed, used or not', async (template) => {
+it.each(['tool-ts', 'tool'])('%s conforms with a library that npm installed, used or not', LONG, async (template) => {
   const at = join(folder, `${template}-library`)
   await inside(['new', at, '--template', template], folder)
   mkdirSync(join(at, 'node_modules/one'), { recursive: true })

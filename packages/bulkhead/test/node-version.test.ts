@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runsIf } from '../../../scripts/skips.ts'
-import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 
 const packages = join(import.meta.dirname, '../..')
 let folder: string
@@ -32,7 +32,7 @@ describe('on a Node version that cannot block the network', () => {
     + 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "24.9.0" } })'
   const source = (path: string): string => JSON.stringify(join(packages, path))
 
-  it('the sandbox, the host and the library refuse to start, with the reason', () => {
+  it('the sandbox, the host and the library refuse to start, with the reason', LONG, () => {
     const { status, stdout, stderr } = run(process.execPath, [
       '--no-warnings', '--import', preload, '--input-type=module', '--eval',
       `

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { inside } from './command-inside.ts'
 import type { Ran } from './command.ts'
 import { useThreads } from './extension-folder.ts'
@@ -32,7 +33,7 @@ describe('bulkhead pack and verify', () => {
     expect(await json('verify', at)).toMatchObject({ code: 1, error: { code: 'IntegrityFailed' } })
   })
 
-  it('bundle CommonJS dependencies', async () => {
+  it('bundle CommonJS dependencies', LONG, async () => {
     useThreads(join(folder, 'home/.bulkhead'))
     const at = greet('1.0.0')
     writeFileSync(
@@ -77,7 +78,7 @@ describe('bulkhead pack and verify', () => {
     })
   })
 
-  it('prefer the ES modules of a dual package, without unused code', async () => {
+  it('prefer the ES modules of a dual package, without unused code', LONG, async () => {
     useThreads(join(folder, 'home/.bulkhead'))
     const at = greet('1.0.0')
     const dual = join(at, 'node_modules/dual')
@@ -107,7 +108,7 @@ export default { tools: { greet: { execute: () => part7() + ' ' + part8() } } }`
     expect(main.length).toBeLessThan(1_000)
   })
 
-  it('use the CommonJS copy for CommonJS importers, like Node', async () => {
+  it('use the CommonJS copy for CommonJS importers, like Node', LONG, async () => {
     useThreads(join(folder, 'home/.bulkhead'))
     const at = greet('1.0.0')
     for (const name of ['dual', 'old']) mkdirSync(join(at, 'node_modules', name), { recursive: true })

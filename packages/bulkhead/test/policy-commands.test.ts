@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Rule } from '@bulkhead/contract'
 import type { RuleFinding } from '@bulkhead/host'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { inside } from './command-inside.ts'
 
 let folder: string
@@ -51,7 +52,7 @@ describe('bulkhead policy lint', () => {
     expect(code).toBe(expected.some(([, severity]) => severity === 'problem') ? 1 : 0)
   })
 
-  it('finds nothing in rules that work, and names file and line of those that do not', async () => {
+  it('finds nothing in rules that work, and names file and line of those that do not', LONG, async () => {
     expect(await found(
       'write src/** allow', 'write src/gen/** deny', 'bash npm test allow', 'read * allow', 'bash curl * allow',
     )).toEqual({ code: 0, findings: [] })
@@ -169,7 +170,7 @@ it('decides recorded calls again under another policy, and says what it cannot d
   expect((await inside(['policy', 'replay', '--with', 'nothing.json'], folder)).code).toBe(1)
 })
 
-it('the proposed change allows the call, written as the commands take it', async () => {
+it('the proposed change allows the call, written as the commands take it', LONG, async () => {
   const explain = ['explain', 'write', '--args', '{"path":"src/a.ts","content":"x"}', '--json']
   const decided = async () => JSON.parse((await inside(explain, folder)).stdout) as {
     readonly decision: string

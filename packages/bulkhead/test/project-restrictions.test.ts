@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { ConfigFile, RuleAction } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { createHost, type Explanation, type Host, type Rule, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 
@@ -205,7 +205,7 @@ function isRestricted({ decision, chain }: Explanation, user: ConfigFile): boole
       || (stage === 'security-mode' && user.mode !== undefined)))
 }
 
-it('what the user restricts is never weaker with a trusted project', async () => {
+it('what the user restricts is never weaker with a trusted project', LONG, async () => {
   await fc.assert(fc.asyncProperty(config, config, fc.constantFrom(undefined, 'agent'), async (one, other, role) => {
     const [user, project] = [written(one), written(other)]
     const options = role === undefined ? {} : { role }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { has, needs, WALLS } from '../../../scripts/machine.ts'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { createHost, type CreateHostOptions } from '../src/index.ts'
 import { ownCode } from '../src/facade/folders.ts'
 import { CACHE } from './cache.ts'
@@ -39,7 +40,7 @@ async function open(options: Partial<CreateHostOptions> = {}) {
 describe.each([
   ['.bulkhead', {}], ['agent', { projectFolder: 'agent' }],
 ])('the project layer in %s', (folder, options) => {
-  it('cannot be written by a tool, with any grant', WALLS, async () => {
+  it('cannot be written by a tool, with any grant', { tags: [...WALLS.tags, ...LONG.tags] }, async () => {
     const { host, run } = await open(options)
     for (const path of ['config.json', 'tools/evil/manifest.json']) {
       expect(await run('put', { path: `${folder}/${path}` })).toMatch(/^CapabilityDenied: .*no tool writes/)
@@ -87,7 +88,7 @@ it('a tool writes files that other programs execute only if its pattern names th
   expect(existsSync(join(workspace, '.git/hooks/pre-commit'))).toBe(false)
 })
 
-it('git can commit through bash', needs('git'), async () => {
+it('git can commit through bash', { ...needs('git'), ...LONG }, async () => {
   const { host, run } = await open()
   execFileSync('git', ['init', '-q', workspace])
   expect(await run('write', { path: 'a.txt', content: 'a' })).toBe('done')

@@ -11,7 +11,7 @@ import { canStateProvenance, planPublication, publishPackage } from '@bulkhead/l
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
-import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { joined } from './joined.ts'
 
 let folder: string
@@ -125,7 +125,7 @@ async function tarballOf(place: string, version: string): Promise<Uint8Array> {
   return readFileSync(join(folder, `greeter-${version}.tgz`))
 }
 
-it('compares with the last version, refuses one that exists, and sends the token only to its host', async () => {
+it('compares with the last version, refuses one that exists, and sends the token only to its host', LONG, async () => {
   const place = extension(PACKAGE)
   await using other = await registry(201)
   await using first = await registry(201, { '1.2.0': await tarballOf(place, '1.2.0') })
@@ -183,7 +183,7 @@ it('compares with the last version, refuses one that exists, and sends the token
   })
 })
 
-it('publishes nothing that does not conform to the registry that package.json names', async () => {
+it('publishes nothing that does not conform to the registry that package.json names', LONG, async () => {
   await using named = await registry(201)
   const place = extension({ ...PACKAGE, publishConfig: { registry: `http://${named.host}/` } })
   writeFileSync(join(place, 'index.js'), 'throw new Error("too early")')

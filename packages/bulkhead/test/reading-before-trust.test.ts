@@ -6,7 +6,7 @@ import { IGNORE_FILE } from '@bulkhead/contract'
 import { createLoader } from '@bulkhead/loader'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loaderOptions } from '../src/facade/loader-options.ts'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { BUNDLED } from './bundled.ts'
 import { NO_NPM } from './no-npm.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -125,6 +125,7 @@ describe('a project with a decision', () => {
   // A declined project is like one without a decision, whose test runs all commands.
   it.each(thoroughly(['trusted'] as const, ['declined', 'trusted'] as const))(
     'is read only where the decision (%s) covers the content',
+    LONG,
     async (decision) => {
       const loader = await decide(decision)
       const digest = await loader.trust.measure(workspace())

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, defineTool, type CreateHostOptions, type Host, type SessionOptions } from '../src/index.ts'
 import { has, needs, WALLS } from '../../../scripts/machine.ts'
 import { lookWall } from '../../broker/src/index.ts'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { CACHE } from './cache.ts'
 
 let base: string
@@ -66,7 +66,7 @@ describe('a further root', () => {
     expect(await run('read', { path: 'b.txt' })).toMatch(/^NotFound/)
   })
 
-  it('can have a repository, a clone and tests of its own', needs('git'), async () => {
+  it('can have a repository, a clone and tests of its own', { ...needs('git'), ...LONG }, async () => {
     const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: library, encoding: 'utf8' })
     git('init', '-q')
     git('config', 'user.name', 'Ada')

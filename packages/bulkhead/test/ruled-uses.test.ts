@@ -212,7 +212,8 @@ describe('bundled tools', () => {
   )
 
   it(
-    'ask once before a command that could use what a rule asks about, as explain says', { ...needs('Linux'), ...WALLS },
+    'ask once before a command that could use what a rule asks about, as explain says',
+    { ...needs('Linux'), tags: ['walls', 'long'] },
     async () => {
       const cases: readonly (readonly [Rule, command: string, isAsked: boolean])[] = [
         [rule('bash', 'keys/**', 'ask'), 'touch a.txt', true], [rule('fs.read', '/etc/**', 'ask'), 'touch a.txt', true],
@@ -265,7 +266,8 @@ describe('bundled tools', () => {
   })
 
   it(
-    'run no command that could see more files than can be hidden, and say why', { ...needs('Linux'), ...WALLS },
+    'run no command that could see more files than can be hidden, and say why',
+    { ...needs('Linux'), tags: ['walls', 'long'] },
     async () => {
       const work = join(folder, 'work')
       for (const name of ['masks', 'beside']) mkdirSync(join(work, name))

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { bulkhead } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -46,7 +46,7 @@ const HEAVY = [
   MCP_CLIENT, '@sigstore/verify', '@sigstore/tuf', '@npmcli/config', 'rolldown',
 ]
 
-describe('of commands in one process, each with what the earlier ones have loaded,', () => {
+describe('of commands in one process, each with what the earlier ones have loaded,', LONG, () => {
   const COMMANDS = {
     'help': ['--help'], 'unknown': ['fly'], 'help of tools': ['tools', '--help'], 'audit': ['audit', 'verify'],
     'help of mcp': ['mcp', '--help'], 'install': ['install', './sources/tools/word', '--yes', '--home', 'own'],
@@ -98,7 +98,7 @@ describe('of commands in one process, each with what the earlier ones have loade
 
 const SERVERS = JSON.stringify({ mcp: { gone: { type: 'local', command: ['/does/not/exist'] } } })
 
-it('a list of tools loads no sandbox, network, prompts or signatures, and the second no schema compilers', async () => {
+it('a list of tools loads no sandbox, network, prompts or signatures, a second no schema compilers', LONG, async () => {
   mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
   const config = join(folder, 'home/.bulkhead/config.json')
   writeFileSync(config, SERVERS)

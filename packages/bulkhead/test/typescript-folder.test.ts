@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { inside } from './command-inside.ts'
 import { IN_THREADS } from './extension-folder.ts'
 import { joined } from './joined.ts'
@@ -66,7 +67,7 @@ beforeEach(() => {
 const call = (...more: string[]) =>
   inside(['call', './tool', 'count', '--args', '{"path":"a.md"}', '--mode', 'yolo', '--no-store', ...more], folder)
 
-it('imports what it declares, itself and in a library', async () => {
+it('imports what it declares, itself and in a library', LONG, async () => {
   const { code, stdout, stderr } = await call()
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(JSON.parse(stdout)).toEqual({ name: 'a.md', characters: 4, size: 4 })
@@ -85,7 +86,7 @@ it('says how to answer the questions about a tool of a folder, without a termina
   ))])
 })
 
-it('names the shim that a library uses at its top level, and who imports the library', async () => {
+it('names the shim that a library uses at its top level, and who imports the library', LONG, async () => {
   write({ 'tool/node_modules/lib/bytes.js': `${LIB}export const config = await fs.promises.readFile('config.json')\n` })
   for (const command of ['pack', 'conformance', 'dev']) {
     const { code, stderr } = await inside([command, './tool'], folder)
@@ -201,7 +202,7 @@ it.each<[fault: string, files: Readonly<Record<string, string>>, message: RegExp
     { 'tool/index.ts': INDEX.replace('mode:', 'output: { "~standard": {} } as never,\n  mode:') },
     /^ToolExecutionFailed index\.ts: The output of count cannot be written as JSON Schema\./,
   ],
-])('names the written file and line: %s', async (_, files, message) => {
+])('names the written file and line: %s', LONG, async (_, files, message) => {
   write(files)
   const { code, stderr } = await call()
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(message) })
@@ -250,7 +251,7 @@ it('shows the stack of an exception with written files and lines, and its causes
   expect(JSON.stringify(outcome)).not.toMatch(/\.ts\b|index\.js/)
 })
 
-it('shows the place of an error that ends the compartment, and of one at a real load', async () => {
+it('shows the place of an error that ends the compartment, and of one at a real load', LONG, async () => {
   write({
     'tool/index.ts': INDEX.replace(
       'const text',
@@ -279,7 +280,7 @@ if (globalThis.setTimeout) fail('boom')
   ))
 })
 
-it('shows the file names of an installed package, only for its own faults, and not to programs', async () => {
+it('shows the file names of an installed package, only for its own faults, and not to programs', LONG, async () => {
   write({ ...FAILING, 'home/.bulkhead/config.json': JSON.stringify({ ...IN_THREADS, retries: { attempts: 1 } }) })
   expect(await inside(['install', './tool', '--yes'], folder)).toMatchObject({ code: 0 })
   const installed = (...more: string[]) => inside(['call', 'count', '--mode', 'yolo', '--no-store', ...more], folder)

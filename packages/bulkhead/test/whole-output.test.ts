@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { ConfigFile, Outcome } from '@bulkhead/contract'
 import { noteOfCut } from '@bulkhead/contract/dialects'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { createHost, type Host, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 
@@ -58,7 +58,7 @@ it('a file that reaches its limit is not called the whole', async () => {
   expect(noteOfCut(outcome.metadata)).toContain('but not the whole')
 })
 
-it('the size that a model sees is a setting', async () => {
+it('the size that a model sees is a setting', LONG, async () => {
   const call = await sessionWith({ tools: { bash: { maxOutput: '2KB' }, grep: { maxEntries: 5 } } as never })
   writeFileSync(join(folder, 'work/hay.txt'), 'the needle\n'.repeat(30))
   const outcome = await call('bash', { command: 'seq 1 1000' })
@@ -69,7 +69,7 @@ it('the size that a model sees is a setting', async () => {
   expect(fileOf(found).split('\n')).toHaveLength(31)
 })
 
-it('all that a search finds is in the file', async () => {
+it('all that a search finds is in the file', LONG, async () => {
   const call = await sessionWith()
   const names = Array.from({ length: 10_500 }, (_, index) => `f${String(index).padStart(5, '0')}.txt`)
   for (const name of names) writeFileSync(join(folder, 'work', name), 'a needle\n')
@@ -86,7 +86,7 @@ it('all that a search finds is in the file', async () => {
   }
 })
 
-it('a long line that a search finds is in the file, whole', async () => {
+it('a long line that a search finds is in the file, whole', LONG, async () => {
   const call = await sessionWith()
   const long = `needle ${'é"\\'.repeat(60_000)}`
   writeFileSync(join(folder, 'work/hay.txt'), `before\n${long}\nafter\n`)

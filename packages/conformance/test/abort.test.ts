@@ -5,6 +5,7 @@ import type { Sandbox } from '@bulkhead/contract'
 import { packFolder } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { expect, it, onTestFinished } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { ABORT_REQUIREMENTS, observeAbort } from '../src/abort.ts'
 import { Patience } from '../src/patience.ts'
 import { GOOD } from './examples/good.ts'
@@ -43,7 +44,7 @@ async function failuresIfKilledIn(...killed: readonly number[]): Promise<readonl
   return ABORT_REQUIREMENTS.filter(({ check }) => check(facts)).map(({ id }) => id)
 }
 
-it('cancels a tool again that was killed: the machine may have been too busy for it', async () => {
+it('cancels a tool again that was killed: the machine may have been too busy for it', LONG, async () => {
   expect(await failuresIfKilledIn(2, 4)).toEqual([])
 })
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { BootWorkspace, PNPM } from './boot-workspace.ts'
 
 const SETUP = ['npm install', 'pnpm install --frozen-lockfile']
@@ -18,13 +19,13 @@ describe('the first start', () => {
     expect(code).toBe(0)
   })
 
-  it('needs no home folder', async () => {
+  it('needs no home folder', LONG, async () => {
     using workspace = new BootWorkspace()
     expect(await workspace.run(['hello'], { HOME: '/dev/null/nowhere' })).toMatchObject({ code: 0 })
     expect(workspace.has(`.tools/pnpm-${PNPM}/cache`)).toBe(false)
   })
 
-  it('reports a missing network and leaves no incomplete pnpm', async () => {
+  it('reports a missing network and leaves no incomplete pnpm', LONG, async () => {
     using workspace = new BootWorkspace()
     workspace.remove('substitutes')
     const { code, output } = await workspace.run(['hello'], {
@@ -47,7 +48,7 @@ describe('the first start', () => {
     expect(workspace.calls).toEqual([...SETUP, SETUP[1]])
   })
 
-  it('replaces what an interrupted one left', async () => {
+  it('replaces what an interrupted one left', LONG, async () => {
     using workspace = new BootWorkspace()
     workspace.write(`.tools/pnpm-${PNPM}.partial/node_modules/.bin/pnpm`, '')
     workspace.write('node_modules/.bin/node', 'half')
@@ -70,7 +71,7 @@ describe('the next start', () => {
     expect(workspace.calls).toEqual(before)
   })
 
-  it('installs after a change of a manifest or the lockfile, and without a stamp or Node', async () => {
+  it('installs after a change of a manifest or the lockfile, and without a stamp or Node', LONG, async () => {
     const before = workspace.calls
     const changes = [
       () => workspace.write('packages/one/package.json', '{ "name": "one" }'),
@@ -86,7 +87,7 @@ describe('the next start', () => {
     expect(workspace.calls.slice(before.length)).toEqual(changes.map(() => SETUP[1]))
   })
 
-  it('fetches pnpm again if it was deleted', async () => {
+  it('fetches pnpm again if it was deleted', LONG, async () => {
     const before = workspace.calls
     workspace.remove('.tools')
     await workspace.run(['hello'])
@@ -95,7 +96,7 @@ describe('the next start', () => {
 })
 
 describe('a signal', () => {
-  it.each(['npm', 'pnpm'])('during the setup ends %s too, and the next start repeats the step', async (held) => {
+  it.each(['npm', 'pnpm'])('during the setup ends %s too, and the next start repeats the step', LONG, async (held) => {
     using workspace = new BootWorkspace()
     const { child, finished } = workspace.start(['hello'], { BOOT_HOLD: held })
     await expect.poll(() => workspace.calls.at(-1)).toMatch(new RegExp(`^${held} `))
@@ -130,7 +131,7 @@ describe('two starts at once', () => {
     expect(workspace.calls).toEqual(SETUP)
   })
 
-  it('take over the lock of a start that was killed', async () => {
+  it('take over the lock of a start that was killed', LONG, async () => {
     using workspace = new BootWorkspace()
     const { child } = workspace.start(['hello'], { BOOT_HOLD: 'npm' })
     await expect.poll(() => workspace.calls).toEqual([SETUP[0]])

@@ -101,7 +101,7 @@ describe('continuous integration', needs('Linux'), () => {
   const failing = countTests({ name: 'one', report: report(file({ a: 'passed', 'b works': 'failed' })) })
 
   /** `.ci/run` with commands that print these texts. */
-  function ciRun(check: string, walls: string) {
+  function ciRun(check: string, walls: string, long = '0 passed, 0 failed\n') {
     const root = mkdtempSync(join(tmpdir(), 'bulkhead-ci-'))
     onTestFinished(() => rmSync(root, { recursive: true }))
     const put = (path: string, text: string) => {
@@ -114,7 +114,7 @@ describe('continuous integration', needs('Linux'), () => {
     // It installs nothing.
     put('bin/bwrap', '')
     put('bin/chromium', '')
-    put('scripts/boot.mjs', `process.stdout.write(${JSON.stringify(walls)})`)
+    put('scripts/boot.mjs', `process.stdout.write(${JSON.stringify({ walls, long })}[process.argv[2]])`)
     mkdirSync(join(root, '.ci'))
     cpSync(resolve(import.meta.dirname, '../../../.ci/run'), join(root, '.ci/run'))
     const PATH = [join(root, 'bin'), dirname(process.execPath), '/usr/bin', '/bin'].join(':')
@@ -122,14 +122,15 @@ describe('continuous integration', needs('Linux'), () => {
     return { status, end: stdout.split('\nFailed in all\n')[1] }
   }
 
-  it('repeats the failures of both parts before its last line', () => {
+  it('repeats the failures of all parts before its last line', () => {
     const summary = `\n✗ Some steps failed.\n${describeCounts([failing], []).join('\n')}\n`
     const counts = describeCounts([{ ...failing, name: 'two', problems: ['two: c works'] }], []).join('\n')
     const walls = `${'a wall\n'.repeat(150)}${counts}\n`
-    expect(ciRun(summary, walls)).toEqual({
+    const long = `${describeCounts([{ ...failing, problems: ['three: d works'] }], []).join('\n')}\n`
+    expect(ciRun(summary, walls, long)).toEqual({
       status: 1,
-      end: '✗ Some steps failed.\n  ✗ one: b works\n      It is failed.\n  ✗ two: c works\n\n'
-        + '2 passed, 2 failed\n',
+      end: '✗ Some steps failed.\n  ✗ one: b works\n      It is failed.\n  ✗ three: d works\n  ✗ two: c works\n\n'
+        + '3 passed, 3 failed\n',
     })
   })
 

@@ -6,7 +6,7 @@ import { packFolder } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deliverOverMcp as overMcp } from '../../bridges/src/mcp/index.ts'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import {
   badgeOf, conform, createRecorder, junitOf, readFixtures, reportLines, reportOf, REQUIREMENTS, sarifOf,
   type CheckResult,
@@ -86,14 +86,18 @@ const isFoundHere = (name: string, fails: readonly string[]): boolean =>
 /** Of the others, where these checks find nothing, every sixteenth. */
 const CHECKED = Object.entries(SLOPPY)
   .filter(([name, { fails }], at) => thoroughly(isFoundHere(name, fails) || at % 16 === 0, true))
-it.each(CHECKED)('finds what is wrong with an extension: %s', async (name, { fails, skips = [], ...example }) => {
+type Checked = (typeof CHECKED)[number]
+async function isFoundWhole(...[name, { fails, skips = [], ...example }]: Checked): Promise<void> {
   const only = thoroughly(['manifest', 'package', ...RUN_HERE[name] ?? []], undefined)
   const results = await run(example, only)
   const checked = new Set(results.map(({ id }) => id))
   expect(ids(results, false).toSorted()).toEqual(fails.filter((id) => checked.has(id)).toSorted())
   const skipped = new Set(results.filter(({ ok }) => ok === null).map(({ group }) => group))
   expect([...skipped]).toEqual(skips.filter((group) => results.some((result) => result.group === group)))
-})
+}
+const isQuick = ([name]: Checked, at: number): boolean => Object.hasOwn(RUN_HERE, name) || at % 3 === 0
+it.each(CHECKED.filter(isQuick))('finds what is wrong with an extension: %s', isFoundWhole)
+it.each(CHECKED.filter((one, at) => !isQuick(one, at)))('finds what is wrong with an extension: %s', LONG, isFoundWhole)
 
 it('what depends on the origin of a package is found', async () => {
   const { extension } = await packFolder(writeExample(join(folder, 'origin'), Object.values(GOOD)[0]!), { loader })
@@ -116,7 +120,7 @@ it('what depends on the origin of a package is found', async () => {
   expect(await checked({ integrity: 'signed', code: { kind: 'files', readFiles } })).toEqual(['package-hidden'])
 })
 
-it('a result that looks like another form reaches callers and clients of MCP whole', async () => {
+it('a result that looks like another form reaches callers and clients of MCP whole', LONG, async () => {
   const outputSchema = {
     type: 'object', properties: { success: { type: 'boolean' }, count: { type: 'integer' } },
     required: ['success', 'count'], additionalProperties: false,

@@ -7,7 +7,7 @@ import { packFolder } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { conform, createRecorder, type CheckResult, type SuiteOptions } from '../src/index.ts'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { extension, input, WORD } from './examples/parts.ts'
 import { writeExample, type Example } from './examples/package-of.ts'
 
@@ -90,25 +90,30 @@ it('serves tools.call, session and interact', async () => {
   ])
 })
 
+const openedFor = async (...only: readonly string[]) => {
+  const { results, opened: started } = await run(HONEST, { only })
+  expect(faults(results)).toEqual([])
+  return started
+}
+
 it('starts only the compartments that the chosen requirements need', async () => {
-  const opened = async (...only: readonly string[]) => {
-    const { results, opened: started } = await run(HONEST, { only })
-    expect(faults(results)).toEqual([])
-    return started
-  }
-  expect(await opened('manifest', 'package-version')).toBe(0)
-  expect(await opened('exports')).toBe(1)
-  expect(await opened('lifecycle-order')).toBe(1)
-  expect(await opened('start-log')).toBe(1)
-  expect(await opened('lifecycle-order', 'dispose-idempotent')).toBe(2)
-  expect(await opened('restarts')).toBe(20)
-  if (thoroughly(false, true)) expect(await opened('lifecycle')).toBe(24)
-  // One to start and stop it, and one for the calls; two more for repeated calls and one for those at once.
-  expect(await opened('call-succeeds')).toBe(2)
-  expect(await opened('call-parallel')).toBe(5)
+  expect(await openedFor('manifest', 'package-version')).toBe(0)
+  expect(await openedFor('exports')).toBe(1)
+  // One to start and stop it, and one for the calls.
+  expect(await openedFor('call-succeeds')).toBe(2)
 })
 
-it('a tool that calls itself is denied where a host denies it', async () => {
+it('starts more compartments for requirements on lifecycles and on calls at once', LONG, async () => {
+  expect(await openedFor('lifecycle-order')).toBe(1)
+  expect(await openedFor('start-log')).toBe(1)
+  expect(await openedFor('lifecycle-order', 'dispose-idempotent')).toBe(2)
+  expect(await openedFor('restarts')).toBe(20)
+  if (thoroughly(false, true)) expect(await openedFor('lifecycle')).toBe(24)
+  // Two more for repeated calls and one for those at once.
+  expect(await openedFor('call-parallel')).toBe(5)
+})
+
+it('a tool that calls itself is denied where a host denies it', LONG, async () => {
   const { results } = await run(
     {
       manifest: extension('deep', [
@@ -134,12 +139,14 @@ const reader = (requires: JsonObject): Example => ({
   code: `export default { tools: { read_table: { execute: () => { throw new Error('There is no table.') } } } }\n`,
 })
 
-it.each<readonly [string, JsonObject]>([
-  ['nothing', {}], ['a host', { net: { hosts: ['api.example.com'] } }], ['a command', { shell: [{ cmd: 'git' }] }],
-])('a tool that always fails does not conform, if it declares %s', async (_, requires) => {
+const alwaysFails = async (_: string, requires: JsonObject): Promise<void> => {
   const { results } = await run(reader(requires), { only: ['call-succeeds'] })
   expect(faults(results)).toEqual([expect.stringMatching(/^call-succeeds: read_table: all .* There is no table\.$/)])
-})
+}
+it('a tool that always fails does not conform', () => alwaysFails('nothing', {}))
+it.each<readonly [string, JsonObject]>([
+  ['a host', { net: { hosts: ['api.example.com'] } }], ['a command', { shell: [{ cmd: 'git' }] }],
+])('a tool that always fails does not conform, if it declares %s', LONG, alwaysFails)
 
 it('reports an undeclared power first, also if the tool hides the denial', async () => {
   const { results } = await run({
@@ -178,9 +185,7 @@ it('reports an undeclared power first, also if the tool hides the denial', async
   })
 })
 
-it.each<readonly [string, string]>([
-  ['waits', 'return new Promise(() => {})'], ['computes', 'for (;;);'],
-])('a tool that %s for ever costs the budget and no more, and what was not run is said', async (_, body) => {
+async function hangs(body: string): Promise<void> {
   const { results } = await run({
     manifest: extension('hanging', ['hang', 'other'].map((name) => ({
       name, description: `Does ${name} things for a long time.`, inputSchema: input({ text: WORD }), timeoutMs: 1_000,
@@ -194,7 +199,11 @@ it.each<readonly [string, string]>([
   const reason = 'not run for lack of time: "hang" hung, and the suite waits 1 s for what hangs'
   for (const id of ['call-parallel', 'input-satisfiable', 'reload', 'abort'])
     expect(found.get(id)).toEqual({ ok: null, evidence: reason })
-})
+}
+it('a tool that waits for ever costs the budget and no more, and what was not run is said', () =>
+  hangs('return new Promise(() => {})'))
+it('a tool that computes for ever costs the budget and no more, and what was not run is said', LONG, () =>
+  hangs('for (;;);'))
 
 it('a call that may take longer than the budget is not judged', async () => {
   const { results } = await run(
@@ -213,7 +222,7 @@ it('a call that may take longer than the budget is not judged', async () => {
   expect(results[0]!.evidence).toContain('"wait" hung, and the suite waits 0.5 s')
 })
 
-it('the budget holds for approval keys and for configurations', async () => {
+it('the budget holds for approval keys and for configurations', LONG, async () => {
   const manifest = extension(
     'hanging', [{ name: 'shout', description: 'Returns the text it gets.', inputSchema: input({ text: WORD }) }],
     { configSchema: input({ size: { type: 'integer', minimum: 1, maximum: 9, description: 'A size.' } }, []) },

@@ -7,7 +7,7 @@ import type { ExtensionModule, Manifest } from '@bulkhead/contract'
 import { manifestSchema } from '@bulkhead/contract/validation'
 import { PoolError, WorkPool } from '@bulkhead/kit/pool'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { readIndexFile } from '../src/cache/package-index.ts'
 import { validateConfig } from '../src/config/config-file.ts'
 import { compareIntegrity } from '../src/files/integrity.ts'
@@ -136,7 +136,7 @@ describe('a server', () => {
   test.each<readonly [string, number, (registry: Registry, url: URL) => Promise<unknown>]>([
     ['a document', 64, (registry) => registry.resolve('weather', 'latest')],
     ['attestations', 4, (registry, url) => registry.attestations(url)],
-  ])('of packages sends only so much for %s', async (_, mib, ask) => {
+  ])('of packages sends only so much for %s', LONG, async (_, mib, ask) => {
     const url = await serve(answering(mib))
     const fault = `responds with more than ${mib * MIB} bytes`
     await expect(ask(new Registry({ url: url.href }), url)).rejects.toThrow(fault)
@@ -232,7 +232,7 @@ test('verdicts on 4,096 schemas are kept', ONLY_IN_SOAK, async () => {
   await Promise.all(all)
 })
 
-test('a large comparison of schemas is given up', () => {
+test('a large comparison of schemas is given up', LONG, () => {
   /** Its places are `width` to the power of four. */
   const schemaOf = (type: string | string[], width: number) => {
     const level = (below: object) => ({
@@ -246,7 +246,7 @@ test('a large comparison of schemas is given up', () => {
   expect(gaps(9)).toContainEqual(expect.objectContaining({ about: 'is too large to compare;' }))
 })
 
-test('500 skills of a layer are read', async () => {
+test('500 skills of a layer are read', LONG, async () => {
   using home = new HomeFixture()
   for (let index = 0; index <= 500; index++) home.write(join(home.globalRoot, 'skills', `s${index}`, 'SKILL.md'), 'x')
   const readHead = async (_: string, name: string) => ({ name, description: 'A skill.' })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { invocation, newSandbox, requestOf, REMOTE, running, temporaryFolder, toolOf } from './fixture.ts'
 
 const MANY = thoroughly(1_200, 3_000)
@@ -22,7 +22,7 @@ describe.each(REMOTE)('a tool that sends many messages from a %s', (placement) =
     expect(received.slice(-2)).toEqual([String(MANY - 2), { at: MANY - 1 }])
   })
 
-  it('stops sending when it is cancelled, and its compartment stays open', async () => {
+  it('stops sending when it is cancelled, and its compartment stays open', LONG, async () => {
     const source = running(`
       if (args.again) return 'still here'
       for (let at = 0; at < ${TOO_MUCH.messages}; at++) runtime.update(at)
@@ -36,7 +36,7 @@ describe.each(REMOTE)('a tool that sends many messages from a %s', (placement) =
     expect(await session.call(invocation({ again: true }))).toBe('still here')
   })
 
-  it('can write more at once than fits into the memory of its compartment', async () => {
+  it('can write more at once than fits into the memory of its compartment', LONG, async () => {
     const workspace = await temporaryFolder()
     // The memory of a thread is its heap only.
     const sampled = { process: { writes: 24, memoryMb: 160 }, thread: { writes: 8, heapMb: 48 } }

@@ -1,7 +1,7 @@
 import { visibleText } from '@bulkhead/kit/text'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WALLS } from '../../../scripts/machine.ts'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { SECTIONS } from '../corpus/model/case.ts'
 import type { Attack } from '../corpus/model/case.ts'
 import { ATTACKS, ATTACKS_HERE, attackOf } from '../corpus/cases/index.ts'
@@ -47,6 +47,13 @@ const IN_PROCESS = thoroughly([
   ...INNER.flatMap((inner) =>
     ATTACKS_HERE.filter((attack) => needsOwnHull(attack) && attack.section === inner).filter((_, at) => at % 12 === 0)),
 ], ATTACKS_HERE)
+/** What two attacks of a section have in common that share a hull. */
+const hullOf = ({ id, alone, requires, limits, workspace, in: inside }: Attack): string =>
+  alone ? `${id}` : JSON.stringify([requires, limits, workspace, inside])
+/** Those in the fullest hull of each section, and one that only the walls of the system hold. */
+const FIRST = [...Map.groupBy(IN_PROCESS, ({ section, heldBy }) => heldBy === 'all layers' ? section : heldBy).values()]
+  .flatMap((all) => [...Map.groupBy(all, hullOf).values()].reduce((most, hull) =>
+    hull.length > most.length ? hull : most))
 /** The attacks that also run in a thread: a sample of each section that a thread must contain. */
 const IN_THREAD = sampleOf(ATTACKS_HERE.filter(({ placements }) => placements.includes('thread')), thoroughly(1, 3))
 
@@ -80,9 +87,15 @@ describe('the corpus', () => {
   })
 })
 
+const LONG_WALLS = { tags: [...WALLS.tags, ...LONG.tags] }
+
 describe.each([
   // The walls of the system are around processes only.
-  { placement: 'process', attacks: IN_PROCESS, within: lanes, options: WALLS },
+  { placement: 'process', attacks: FIRST, within: thoroughly(oneLane, lanes), options: WALLS },
+  {
+    placement: 'process', attacks: IN_PROCESS.filter((attack) => !FIRST.includes(attack)), within: lanes,
+    options: LONG_WALLS,
+  },
   // A sample is too short to prepare both hosts for threads.
   { placement: 'thread', attacks: IN_THREAD, within: thoroughly(oneLane, lanes), options: {} },
 ] as const)('an attack in a $placement', ({ placement, attacks, within, options }) => {
@@ -119,7 +132,7 @@ describe('a single layer', () => {
   )
 })
 
-describe('the same code', () => {
+describe('the same code', LONG, () => {
   let controls: ReadonlyMap<string, Observation>
   // One that only finds something, one that touches the target, and one on the gate. The last two leave a host behind
   // that must be replaced, so they come last. `pnpm soak` runs two of each section, and then all of them.

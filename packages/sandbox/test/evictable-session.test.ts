@@ -2,7 +2,7 @@ import type { CompartmentEnd, CompartmentSession } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import type { PooledSandbox } from '../src/index.ts'
 import { codeOf, invocation, requestOf, REMOTE, running } from './fixture.ts'
 import { withoutSpares } from './pool/pooled.ts'
@@ -33,7 +33,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
   const unsettled = async (session: CompartmentSession): Promise<boolean> =>
     await Promise.race([session.ended, Promise.resolve('running' as const)]) === 'running'
 
-  it('resolves every close only when it is gone, also after it ended on its own', async () => {
+  it('resolves every close only when it is gone, also after it ended on its own', LONG, async () => {
     const sandbox = withoutSpares()
     const session = await sandbox.open(requestOf({ placement, source: running('for (;;);'), limits: { graceMs: 10 } }))
     expect(await codeOf(session.call(invocation({}, { signal: AbortSignal.timeout(50) })))).toBe('ToolCancelled')
@@ -71,7 +71,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     ])
   })
 
-  it('ends the session when it dies while open, but not when it dies during eviction', async () => {
+  it('ends the session when it dies while open, but not when it dies during eviction', LONG, async () => {
     const sandbox = withoutSpares({ idleMs: IDLE_MS })
     const source = `export default {
       init() {},
@@ -172,7 +172,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     expect(await codeOf(session.call(invocation()))).toBe('HostClosed')
   })
 
-  it('ends the session with the reason when it cannot be opened again', async () => {
+  it('ends the session with the reason when it cannot be opened again', LONG, async () => {
     const sandbox = withoutSpares({ idleMs: IDLE_MS })
     const starting = (body: string): Buffer =>
       Buffer.from(`export default { init() { ${body} }, tools: { run: { execute() {} } } }`)
@@ -189,7 +189,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     await expect.poll(() => sandbox.usage()[placement].used).toBe(0)
   })
 
-  it('can be closed in any state', async () => {
+  it('can be closed in any state', LONG, async () => {
     const ends: CompartmentEnd[] = []
     const sandbox = withoutSpares({ idleMs: 1 })
     for (const turns of thoroughly([0, 3, 30, 300], [0, 1, 3, 10, 30, 100, 300, 1_000])) {
@@ -220,7 +220,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     expect(order).toEqual(['ended', 'quiet'])
   })
 
-  it('rejects a caller that cancels while the compartment opens', async () => {
+  it('rejects a caller that cancels while the compartment opens', LONG, async () => {
     const sandbox = withoutSpares({ idleMs: IDLE_MS })
     const session = await sandbox.open(requestOf({ placement, source: running('return 1') }))
     await evicted(sandbox)

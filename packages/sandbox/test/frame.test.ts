@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { encodeFrame, FrameDecoder, FrameFault } from '../src/wire/frame.ts'
 import type { Packet } from '../src/wire/protocol.ts'
 
@@ -102,7 +102,7 @@ it('leaks nothing of earlier frames through a pooled buffer', () => {
   }
 })
 
-it('uses the memory of one frame for a frame in many small chunks', () => {
+it('uses the memory of one frame for a frame in many small chunks', LONG, () => {
   const text = 'y'.repeat(4 * 1024 * 1024)
   const frame = encodeFrame(text)
   const decoder = new FrameDecoder(frame.length)

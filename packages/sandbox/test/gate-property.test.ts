@@ -5,7 +5,7 @@ import { Conversation, LIMITS, violated } from './gate-property/conversation.ts'
 import { checkPackets } from './gate-property/check-packets.ts'
 
 /** A sample. `pnpm soak` sends a hundred thousand. */
-const PACKETS = thoroughly(800, 5_000)
+const PACKETS = thoroughly(250, 5_000)
 /** Set SEED to reproduce a failure. */
 const SEED = Number(process.env['SEED'] ?? Date.now() % 2 ** 32)
 

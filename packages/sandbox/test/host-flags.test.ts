@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { running, temporaryFolder } from './fixture.ts'
 
 const HOST = fileURLToPath(new URL('./fixtures/flagged-host.ts', import.meta.url))
@@ -18,7 +19,7 @@ async function hosted(
 }
 
 describe('a host started with Node flags', () => {
-  it('that add globals or preload a module passes none of that to a compartment', async () => {
+  it('that add globals or preload a module passes none of that to a compartment', LONG, async () => {
     const preload = join(await temporaryFolder(), 'preload.cjs')
     await writeFile(preload, 'globalThis.preloaded = process.getBuiltinModule("node:fs")')
     const NODE_OPTIONS =
@@ -32,14 +33,14 @@ describe('a host started with Node flags', () => {
     expect(await hosted([...flags, '--harmony-shadow-realm'], body, { NODE_OPTIONS })).toEqual([['none'], ['none']])
   })
 
-  it('that expose functions of V8 refuses threads and still runs processes', async () => {
+  it('that expose functions of V8 refuses threads and still runs processes', LONG, async () => {
     const body = "try { return Function('return %IsSmi(0)')() } catch { return 'no' }"
     const [inProcess, inThread] = await hosted(['--allow-natives-syntax'], body, {}, 'off')
     expect(inProcess).toBe('no')
     expect(inThread).toEqual({ code: 'LockdownFailed', message: expect.stringContaining('--allow-natives-syntax') })
   })
 
-  it('that restrict it runs both, and without the right to start processes names it', async () => {
+  it('that restrict it runs both, and without the right to start processes names it', LONG, async () => {
     // From the sources, a host bundles the code of compartments with an addon.
     const rights = [
       '--permission', '--allow-fs-read=*', '--allow-worker', '--allow-child-process', '--allow-addons',

@@ -1,7 +1,7 @@
 import type { CompartmentLimits, CompartmentSession, Placement } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { createSandbox, type PooledSandbox } from '../src/index.ts'
 import { codeOf, invocation, newSandbox, refusal, requestOf, REMOTE, running } from './fixture.ts'
 
@@ -146,7 +146,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     await neighbourAnswers()
   })
 
-  it('that sends updates without end has to wait, and stops when its call is cancelled', async () => {
+  it('that sends updates without end has to wait, and stops when its call is cancelled', LONG, async () => {
     const source = running('for (let i = 0; i < 5000; i++) runtime.progress("x"); await new Promise(() => {})')
     const session = await hostile(placement, source, { messagesPerSecond: 1_000, graceMs: 20 })
     expect(await codeOf(session.call(invocation({}, { signal: deadline(1_000) })))).toBe('ExecutionTimeout')
@@ -163,7 +163,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     expect(request.logged.at(-1)).toMatchObject({ level: 'warn', code: 'LogTruncated' })
   })
 
-  it('that sends many requests at once has to wait, and is not killed', async () => {
+  it('that sends many requests at once has to wait, and is not killed', LONG, async () => {
     const source = running(
       'return (await Promise.all(Array.from({ length: 3000 }, () => runtime.env.get("A")))).length',
     )

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { runInNewContext, Script } from 'node:vm'
 import { expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { buildImage, loadImage } from '../src/process/image.ts'
 import { bundle, imageCode } from '../src/process/image-code.ts'
 import { temporaryFolder } from './fixture.ts'
@@ -30,7 +31,7 @@ it.each(texts)('%s contains only ASCII characters', (_name, text) => {
   expect(text).toMatch(/^[\0-\x7f]*$/)
 })
 
-it('keeps strings that are not ASCII', async () => {
+it('keeps strings that are not ASCII', LONG, async () => {
   const { author: odd } = await buildImage((name, text) =>
     name === 'index.ts' ? `${text}\nexport const odd = 'gr\u00fc\u00dfe \u2026 \ud83d\ude00'` : text)
   expect(odd).toMatch(/^[\0-\x7f]*$/)
@@ -58,14 +59,14 @@ it('contains the module that extensions may import', async () => {
   expect(new Set(Object.keys(given))).toEqual(new Set(Object.keys(await import('@bulkhead/contract/author'))))
 })
 
-it('can be built with modified modules', async () => {
+it('can be built with modified modules', LONG, async () => {
   const one = 'another text'
   const other = await buildImage((name, text) => name === 'main.ts' ? `${text}\nexport const own = '${one}'` : text)
   expect(other.hull).toBe(hull)
   expect(other.script.text).toContain(one)
 })
 
-it('is the same from a cache, after that was damaged or a source changed, and beside a copy of them', async () => {
+it('is the same from a cache, after it was damaged or a source changed, and beside a copy of them', LONG, async () => {
   const program = `
     const { enableCompileCache } = require('node:module')
     const { directory } = enableCompileCache(process.argv[1])

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { Broker } from '../../broker/src/broker.ts'
 import { loadImage } from '../src/process/image.ts'
 import { startSession } from '../src/session/open.ts'
@@ -29,7 +30,7 @@ describe('a hull that did not get to the code of the extension', () => {
       .toEqual(['NoPlaceFree', expect.stringMatching(/^No process could be started for example: /)])
   })
 
-  it('because there were no descriptors can be opened again when there are', async () => {
+  it('because there were no descriptors can be opened again when there are', LONG, async () => {
     const script = `ulimit -n 512; exec '${process.execPath}' --no-warnings '${CROWDED}'`
     const { stdout } = await promisify(execFile)('/bin/sh', ['-c', script])
     expect(JSON.parse(stdout)).toEqual({

@@ -1,5 +1,6 @@
 import { BulkheadError, PLACEMENTS } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import {
   codeOf, invocation, newSandbox, refusal, requestIn, running, temporaryFolder, toolOf, type RequestOptions,
 } from './fixture.ts'
@@ -10,7 +11,7 @@ describe.each(PLACEMENTS)('a compartment in the placement %s', (placement) => {
   const open = async (options: Omit<RequestOptions, 'placement'>, workspace?: string) =>
     newSandbox(workspace).open(await requestIn({ placement, ...options }))
 
-  it('passes arguments as large as a file may be, and limits what is returned separately', async () => {
+  it('passes arguments as large as a file may be, and limits what is returned separately', LONG, async () => {
     const workspace = await temporaryFolder()
     const bytes = 8 * 1024 * 1024
     const source = running(`

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { firstData } from '../../../scripts/first-data.ts'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { loadImage } from '../src/process/image.ts'
 import { withoutLayers } from '../src/os/os-layers.ts'
 import { processStarter } from '../src/process/process-hull.ts'
@@ -28,7 +28,7 @@ async function startedAs(word: string): Promise<readonly string[]> {
 }
 
 describe('a hull', () => {
-  it.each(OS_MODES)('ends with its host while it is still starting, os: %s', async (os) => {
+  it.each(OS_MODES)('ends with its host while it is still starting, os: %s', LONG, async (os) => {
     // A path of its own for Node identifies all processes that were started with it.
     const node = join(await temporaryFolder(), 'node')
     await link(await realpath(process.execPath), node).catch(() => copyFile(process.execPath, node))
@@ -44,7 +44,7 @@ describe('a hull', () => {
     await expect.poll(() => startedAs(node)).toEqual([])
   })
 
-  it('is heard if it ends at once, before it reads its limits', async () => {
+  it('is heard if it ends at once, before it reads its limits', LONG, async () => {
     // Ends as soon as it has its script. A write to a process that has ended would discard what it reported.
     const hull = `const { readSync, writeSync } = process.getBuiltinModule('node:fs')
       const chunk = Buffer.alloc(65_536)

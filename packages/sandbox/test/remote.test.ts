@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { Channel } from '../src/wire/link.ts'
 import { KINDS } from '../src/wire/message.ts'
 import type { Message } from '../src/wire/protocol.ts'
@@ -83,7 +84,7 @@ it('rejects a call through Comlink that cannot be sent with the cause', async ()
     .toEqual([{ status: 'rejected', reason: new RangeError('too large') }, { status: 'fulfilled', value: 1 }])
 })
 
-it('is collected after its end, although Comlink keeps what its proxies talk to', async () => {
+it('is collected after its end, although Comlink keeps what its proxies talk to', LONG, async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const used = (): WeakRef<Remote> => {

@@ -4,7 +4,7 @@ import { setImmediate as later } from 'node:timers/promises'
 import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import type { BrokerMethods } from '../../broker/src/broker.ts'
 import { limitRequests } from '../src/session/request-limits.ts'
 import { invocation, newSandbox, requestOf, REMOTE, running, temporaryFolder, toolOf } from './fixture.ts'
@@ -85,7 +85,7 @@ describe('requests with long replies', () => {
 })
 
 describe.each(REMOTE)('code in a %s', (placement) => {
-  it('gets all files that it reads at once, although the host does not hold all of them in memory', async () => {
+  it('gets all files that it reads at once, although the host does not hold all of them in memory', LONG, async () => {
     const workspace = await temporaryFolder()
     await writeFile(join(workspace, 'long.txt'), 'a'.repeat(8_000_000))
     const source = running(`

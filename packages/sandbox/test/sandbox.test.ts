@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { codeOf, invocation, newSandbox, requestOf, REMOTE, running, toolOf } from './fixture.ts'
 
 describe('a sandbox', () => {
@@ -29,7 +30,7 @@ describe('a sandbox', () => {
     await sandbox.close()
   })
 
-  it('runs many compartments at once', async () => {
+  it('runs many compartments at once', LONG, async () => {
     const sandbox = newSandbox()
     const sessions = await Promise.all(Array.from({ length: 8 }, (_, index) => {
       const placement = REMOTE[index % 2]!

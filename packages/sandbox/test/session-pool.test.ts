@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { codeOf, invocation, requestOf, REMOTE, running } from './fixture.ts'
 import { withoutSpares } from './pool/pooled.ts'
 
@@ -21,7 +21,7 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
   const spread = (concurrency: number, source = NUMBERED): ReturnType<typeof requestOf> =>
     ({ ...requestOf({ placement, source }), concurrency })
 
-  it('has its calls spread over them, and its phases run in each of them', async () => {
+  it('has its calls spread over them, and its phases run in each of them', LONG, async () => {
     const sandbox = withoutSpares()
     const request = spread(3)
     const session = await sandbox.open(request)
@@ -57,7 +57,7 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
   // The rest is the same code for both placements. `pnpm soak` runs it in both.
   if (thoroughly(placement === 'process', false)) return
 
-  it('uses the ones that are left while there is no place for another', async () => {
+  it('uses the ones that are left while there is no place for another', LONG, async () => {
     const sandbox = withoutSpares({ most: { hulls: 2, threads: 2 } })
     const request = spread(2)
     const session = await sandbox.open({ ...request, limits: { ...request.limits, startMs: 4_000 } })
@@ -78,7 +78,7 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
     expect(await Promise.all(busy)).toEqual(['CompartmentKilled', 'CompartmentKilled'])
   })
 
-  it('is not evicted for a place that one of its own compartments waits for', async () => {
+  it('is not evicted for a place that one of its own compartments waits for', LONG, async () => {
     const sandbox = withoutSpares({ most: { hulls: 2, threads: 2 } })
     const session = await sandbox.open(spread(2))
     expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
@@ -105,7 +105,7 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
     await expect.poll(() => sandbox.usage()[placement].used).toBe(0)
   })
 
-  it('is opened in all of them, or not at all', async () => {
+  it('is opened in all of them, or not at all', LONG, async () => {
     const sandbox = withoutSpares({ most: { hulls: 2, threads: 2 } })
     const late = codeOf(sandbox.open({ ...spread(3), limits: { ...spread(3).limits, startMs: 200 } }))
     expect(await late).toBe('NoPlaceFree')
@@ -114,7 +114,7 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
     expect(sandbox.usage()[placement].used).toBe(0)
   })
 
-  it('closes all of them when it is idle, and opens all of them again', async () => {
+  it('closes all of them when it is idle, and opens all of them again', LONG, async () => {
     const sandbox = withoutSpares({ idleMs: 40 })
     const request = spread(2)
     const session = await sandbox.open(request)

@@ -2,12 +2,13 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import type { SoakReport } from '../soak/run.ts'
 
 const main = fileURLToPath(new URL('../soak/main.ts', import.meta.url))
 const CALLS = 120
 
-it('settles every call once despite crashes, cancellations and kills, and leaves nothing behind', async () => {
+it('settles every call once despite crashes, cancellations and kills, and leaves nothing behind', LONG, async () => {
   // Memory is not checked strictly: the warm-up is too short for the allocator. `pnpm soak` allows a growth of a tenth.
   const argv = [
     '--no-warnings', main, '--calls', String(CALLS), '--compartments', '6', '--warmUp', '60', '--os', 'off',

@@ -1,11 +1,12 @@
 import { Script } from 'node:vm'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { expect, it, onTestFinished } from 'vitest'
+import { LONG } from '../../../scripts/thoroughly.ts'
 import { buildImage } from '../src/process/image.ts'
 import { threadStarter } from '../src/process/thread-hull.ts'
 import { warmScript } from '../src/process/image.ts'
 
-it('has a larger code cache than after compilation, is accepted by V8, and starts a thread', async () => {
+it('has a larger code cache than after compilation, is accepted by V8, and starts a thread', LONG, async () => {
   const image = await buildImage()
   const warm = await warmScript(image)
   expect(warm?.text).toBe(image.script.text)

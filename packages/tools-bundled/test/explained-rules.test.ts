@@ -16,7 +16,7 @@ import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { has, WALLS } from '../../../scripts/machine.ts'
+import { has } from '../../../scripts/machine.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { argumentsReaders, createBundledExtensions } from '../src/index.ts'
 import { BYPASS_VECTORS } from '../src/bash/test/corpus/bypass-vectors.ts'
@@ -156,7 +156,8 @@ const FOUND: typeof setting extends fc.Arbitrary<infer Setting> ? Setting[] : ne
   },
 ]
 
-it('explain equals the call, whatever rules all authors have', { ...WALLS, timeout: 3_600_000 }, async () => {
+const WALLED = { tags: ['walls', 'long'], timeout: 3_600_000 }
+it('explain equals the call, whatever rules all authors have', WALLED, async () => {
   await fc.assert(
     fc.asyncProperty(setting, async ({ rules, mode, isModeOfProject, allowlist, says, isWalled, calls }) => {
       const of = (author: Author): Rule[] => rules.filter(({ by }) => by === author).map(({ by: _, ...rule }) => rule)

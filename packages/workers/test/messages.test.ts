@@ -1,7 +1,7 @@
 import { BulkheadError, NO_GRANT, type ErrorCode } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../scripts/thoroughly.ts'
 import { CallServices } from '../src/caller/services.ts'
 import { newMachineKey } from '../src/keys/machine-key.ts'
 import { readAnswer, readError, readWorkerEntry, wireError } from '../src/messages/protocol.ts'
@@ -108,7 +108,7 @@ it('a result is read if a trusted worker signed it for this attempt', () => {
     .toBe('BoundaryViolation')
 })
 
-it('a result of more than 64 MB becomes an error that says how long it may be', () => {
+it('a result of more than 64 MB becomes an error that says how long it may be', LONG, () => {
   const overhead = writeResult({ value: '' }, channel, worker).length
   const most = 64 * 1024 ** 2 - overhead
   const read = (chars: number) =>

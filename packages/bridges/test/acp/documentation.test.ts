@@ -8,6 +8,7 @@ import {
   client, ndJsonStream, PROTOCOL_VERSION, type RequestPermissionResponse, type SessionUpdate,
 } from '@agentclientprotocol/sdk'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 
 const ROOT = join(import.meta.dirname, '../../../..')
 
@@ -24,7 +25,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('the agent of the page works for an editor of the SDK over stdio, and ends with its connection', async () => {
+it('the agent of the page works for an editor of the SDK over stdio, and ends with its connection', LONG, async () => {
   const page = readFileSync(join(ROOT, 'docs/guides/acp.md'), 'utf8')
   writeFileSync(join(folder, 'agent.ts'), /^```ts agent\.ts\n([\s\S]*?)^```/m.exec(page)![1]!)
   const env = { HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }

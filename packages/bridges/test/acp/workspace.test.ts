@@ -102,7 +102,9 @@ describe('files of an editor', () => {
 
 describe('the terminal of an editor', () => {
   // The launcher cannot run in it: its commands are not shown there.
-  it('runs approved commands, and the editor shows them', needs('bubblewrap'), async () => {
+  it('runs approved commands, and the editor shows them', {
+    ...needs('bubblewrap'), tags: ['walls', 'long'],
+  }, async () => {
     await open()
     const outcomes = await world.call(
       ['bash', { command: 'touch made.txt && mkdir -v deep' }], ['bash', { command: 'rmdir nowhere' }],

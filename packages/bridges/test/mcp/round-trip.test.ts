@@ -41,7 +41,7 @@ const anyTool: fc.Arbitrary<ToolDefinition> = fc
     ...(outputSchema && { outputSchema }),
   }))
 
-const COUNT = thoroughly(25, 100)
+const COUNT = thoroughly(10, 100)
 const tools = fc.sample(anyTool, COUNT).map((tool, index) => ({ ...tool, name: `tool_${index}` }))
 const outcomes = fc
   .sample(anyOutcome, COUNT)

@@ -1,5 +1,6 @@
 import type { Outcome } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { fromToolUse, toToolResult } from '../../src/anthropic/index.ts'
 import { hostCallId, modelCallId } from '../../src/models/call-ids.ts'
 import { fromToolCall, toToolMessage } from '../../src/openai/index.ts'
@@ -29,7 +30,7 @@ test('an id that looks like one of ours comes back as the model wrote it', () =>
   expect(hostCallId('')).toBe('')
 })
 
-test('100 000 ids are known, the latest ones', () => {
+test('100 000 ids are known, the latest ones', LONG, () => {
   for (let index = 0; index <= 100_000; index++) hostCallId(`many_${index}`)
   expect([modelCallId(hostCallId('many_1')), hostCallId('many_0')]).toEqual(['many_1', 'many_0'])
 })

@@ -10,7 +10,7 @@ import { DEEPSEEK, OPENAI } from '../../src/models/profiles.ts'
 import { project } from '../../src/models/project.ts'
 import { strictFaults } from './strict-rules.ts'
 
-const RUNS = thoroughly(15, 1000)
+const RUNS = thoroughly(5, 1000)
 const BUNDLED = bundledExtensions.flatMap(({ manifest }) => manifest.tools)
   .map(({ name, inputSchema }) => [name, inputSchema as unknown as JsonObject] as const)
 

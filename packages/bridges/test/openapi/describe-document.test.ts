@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MANIFEST_LIMITS } from '@bulkhead/contract'
 import { expect, it, onTestFinished } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { describeDocument } from '../../src/openapi/describe-document.ts'
 import { document } from './reading/read.ts'
 
@@ -13,7 +14,7 @@ const properties = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [
 it.each([
   ['tools', {}, MOST], ['bytes of manifest', { description: 'x'.repeat(4_000) }, Math.floor(manifestBytes / 4_000)],
   ['subschemas', bodyOf({ type: 'object', properties }), Math.floor(subschemasPerExtension / 40)],
-])('an extension that is made of a document has a number of %s', async (_, operation, most) => {
+])('an extension that is made of a document has a number of %s', LONG, async (_, operation, most) => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-describe-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const paths = Object.fromEntries(Array.from({ length: MOST + 1 }, (__, index) =>

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { manifestSchema } from '@bulkhead/contract/validation'
 import type { ConfigFile, LayerConfig } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { baseUrlOf, documentEntries, documentExtension } from '../../src/openapi/document-extension.ts'
 import { OpenapiDocuments } from '../../src/openapi/index.ts'
 import { document, read } from './reading/read.ts'
@@ -56,6 +56,15 @@ it('creates a valid manifest with names that every model API accepts', async () 
   ])
 })
 
+it('believes by the method alone that an operation has no effects', async () => {
+  const methods = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace']
+  write({ '/x': Object.fromEntries(methods.map((method) => [method, { operationId: `the_${method}` }])) })
+  const { extensions: [extension] } = await offer({ shop: { document: 'a.json', baseUrl: BASE } })
+  const harmless = extension!.manifest.tools.filter(({ effects }) => effects === 'none')
+  expect(harmless.map(({ name }) => name).toSorted()).toEqual(['the_get', 'the_head'])
+  expect(extension!.manifest.tools.length).toBeGreaterThan(harmless.length)
+})
+
 it('changes identity and definitions with the base URL, the secret and the operation', () => {
   // Without `OpenapiDocuments`, which would start a thread for each document.
   const offered = (paths: object, config: Partial<Documents[string]> = {}) => {
@@ -87,7 +96,7 @@ it('changes identity and definitions with the base URL, the secret and the opera
   expect(new Set([before, ...others].map(({ definition }) => definition)).size).toBe(others.length + 1)
 })
 
-it('caches a parsed document until it changes, and ignores invalid cache files', async () => {
+it('caches a parsed document until it changes, and ignores invalid cache files', LONG, async () => {
   const cache = join(folder, 'cache')
   const fresh = () => new OpenapiDocuments({ workspace: folder, home: folder, cache })
   const offered = async () => {

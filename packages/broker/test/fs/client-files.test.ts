@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClientCall, WorkspaceClient } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { temporaryFolder } from '../fixture.ts'
 import { CANARY, codeOf, openFs, put, setUp } from './setup.ts'
 
@@ -89,7 +90,7 @@ describe('the files of a client', () => {
     expect(client.asked).toEqual([])
   })
 
-  it('are asked for again if a call has read many others since', async () => {
+  it('are asked for again if a call has read many others since', LONG, async () => {
     const workspace = await temporaryFolder()
     const names = Array.from({ length: 65 }, (_, index) => `f${index}`)
     await put(workspace, ...names)

@@ -2,7 +2,7 @@ import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { temporaryFolder } from '../fixture.ts'
 import { codeOf, openFs } from './setup.ts'
 import { applyUnifiedDiff } from './apply-unified-diff.ts'
@@ -86,27 +86,27 @@ describe('editing', () => {
     expect((await stat(join(workspace, 'f.sh'))).mode & 0o777).toBe(0o777)
   })
 
-  it('finishes on repetitive strings that slow a naive search down', async () => {
+  it('finishes on repetitive strings that slow a naive search down', LONG, async () => {
     const { fs } = await editor('a'.repeat(2_000_000))
     expect(await codeOf(fs.edit('f.txt', `${'a'.repeat(300)}b${'a'.repeat(500_000)}`, 'x'))).toBe('InputInvalid')
     expect(await codeOf(fs.edit('f.txt', 'a'.repeat(500_000), 'x'))).toBe('InputInvalid')
   })
 
-  it('cuts the diff of many changes in one long line', async () => {
+  it('cuts the diff of many changes in one long line', LONG, async () => {
     const { fs } = await editor('a'.repeat(99_000))
     const { replacements, diff } = await fs.edit('f.txt', 'a', 'b', { all: true })
     expect(replacements).toBe(99_000)
     expect(diff).toContain(`\n+${'b'.repeat(1_000)}…\n`)
   })
 
-  it('does not fail if the diff is too long', async () => {
+  it('does not fail if the diff is too long', LONG, async () => {
     const { fs, bytes } = await editor('x')
     expect(await fs.edit('f.txt', 'x', '\n'.repeat(1_000_000)))
       .toEqual({ replacements: 1, diff: `--- a/f.txt\n+++ b/f.txt\n${REST}` })
     expect(await bytes()).toHaveLength(1_000_000)
   })
 
-  it('rejects a result that is too long before it allocates it', async () => {
+  it('rejects a result that is too long before it allocates it', LONG, async () => {
     const { fs, bytes } = await editor('a'.repeat(3_000))
     const before = process.resourceUsage().maxRSS
     expect(await codeOf(fs.edit('f.txt', 'a', 'b'.repeat(1024 * 1024), { all: true }))).toBe('InputInvalid')
@@ -128,7 +128,7 @@ describe('editing', () => {
 
   it.each([
     ['more hunks than fit', 5_000], ['more changes than are examined', 20_000],
-  ])('marks an incomplete diff: %s', async (_, times) => {
+  ])('marks an incomplete diff: %s', LONG, async (_, times) => {
     const { fs } = await editor('a\n1\n2\n3\n4\n5\n6\n7\n8\n'.repeat(times))
     const { replacements, diff } = await fs.edit('f.txt', 'a\n', 'b\n', { all: true })
     expect([replacements, diff!.endsWith(` 3\n${REST}`)]).toEqual([times, true])

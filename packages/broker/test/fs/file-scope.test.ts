@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { codeOf, invocation, newSandbox, refusal, requestOf, running } from '../../../sandbox/test/fixture.ts'
 import { toolOf } from '../fixture.ts'
 import { CANARY, setUp, openFs, put } from './setup.ts'
@@ -107,7 +108,7 @@ describe('reading', () => {
 })
 
 describe('writing', () => {
-  it('stays inside the grant and leaves no temporary file', async () => {
+  it('stays inside the grant and leaves no temporary file', LONG, async () => {
     const { workspace, outside } = await setUp()
     const fs = await clerk(workspace, { fs: { read: ['**'], write: ['docs/**'] } })
     expect(await fs('write', 'docs/new.txt', 'one')).toEqual({ bytes: 3, created: true })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { lineDiff } from '../../src/fs/line-diff.ts'
 import { applyUnifiedDiff } from './apply-unified-diff.ts'
 
@@ -49,7 +49,7 @@ describe('a diff of two versions', () => {
       .toContain('[The rest of the diff is not shown.]')
   })
 
-  it('is bounded, also where every line differs', () => {
+  it('is bounded, also where every line differs', LONG, () => {
     const many = (word: string) =>
       Buffer.from(Array.from({ length: 20_000 }, (_, index) => `${word} ${index}\n`).join(''))
     const diff = lineDiff('f', many('old'), many('new'))
@@ -64,7 +64,7 @@ describe('a diff of two versions', () => {
     expect(shown).toContain('[The rest of the diff is not shown.]')
   })
 
-  it('needs little memory for a long file that is created, removed or replaced', () => {
+  it('needs little memory for a long file that is created, removed or replaced', LONG, () => {
     const long = Buffer.from('line\n'.repeat(100_000))
     for (const [before, after] of [[undefined, long], [long, undefined], [long, Buffer.from('x\n')]] as const) {
       expect(lineDiff('f', before, after)).toContain('not shown')

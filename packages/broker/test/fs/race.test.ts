@@ -10,8 +10,8 @@ import { CANARY, openFs, put } from './setup.ts'
 
 const FLIP = new URL('./fixtures/flip.ts', import.meta.url)
 const ROUNDS = 100_000
-const ATTEMPTS = thoroughly(60, 1_500)
-const QUICK_ATTEMPTS = thoroughly(600, 30_000)
+const ATTEMPTS = thoroughly(20, 1_500)
+const QUICK_ATTEMPTS = thoroughly(200, 30_000)
 
 /**
  * Repeats work while another process replaces a name by a link that leads outside, and back. Repeats it a number of

@@ -3,6 +3,7 @@ import { lstat, mkdir, readdir, readFile, rename, symlink } from 'node:fs/promis
 import { join } from 'node:path'
 import type { FileReplacement } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { folderOpener, openByPath, type FolderHandle } from '../../src/fs/disk.ts'
 import { FileScope } from '../../src/fs/file-scope.ts'
 import { removeTree } from '../../src/fs/remove-tree.ts'
@@ -52,7 +53,7 @@ describe('removing a folder with everything in it', () => {
     expect(await readdir(join(workspace, 'docs'))).toContain('a.md')
   })
 
-  it('refuses folders that are nested too deeply, and stops when its call ends', async () => {
+  it('refuses folders that are nested too deeply, and stops when its call ends', LONG, async () => {
     const workspace = await temporaryFolder()
     const deep = Array.from({ length: 300 }, () => 'd').join('/')
     await mkdir(join(workspace, 'out', deep), { recursive: true })

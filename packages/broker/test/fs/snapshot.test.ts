@@ -4,7 +4,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import type { FileReplacement, Power } from '@bulkhead/contract'
 import { Copies } from '../../src/fs/snapshot/copies.ts'
 import { withSameFile } from '../../src/fs/snapshot/same-file.ts'
@@ -124,7 +124,7 @@ it('keeps no content over 32 MiB of what a command wrote', async () => {
   await snapshot.remove()
 })
 
-it('copies no more than the limit of files that grow meanwhile', async () => {
+it('copies no more than the limit of files that grow meanwhile', LONG, async () => {
   const { at, journal } = await setUp('a')
   const copies = await Copies.open(journal)
   sparse(at('a'), MIB - 1)
@@ -134,7 +134,7 @@ it('copies no more than the limit of files that grow meanwhile', async () => {
   await copies.remove()
 })
 
-it('records 20,000 files, and not one more', async () => {
+it('records 20,000 files, and not one more', LONG, async () => {
   const { at, why, take } = await setUp('f0')
   for (let index = 1; index < 20_000; index++) linkSync(at('f0'), at(`f${index}`))
   expect(await why()).toBeUndefined()
@@ -149,13 +149,13 @@ it('records 20,000 folders, and not one more', ONLY_IN_SOAK, async () => {
   expect(await why()).toBe('the folders have more than 20,000 folders')
 })
 
-it('does not record a folder on a file system that may hold up the process', async () => {
+it('does not record a folder on a file system that may hold up the process', LONG, async () => {
   const grant = { fs: { read: [], write: [] } } as unknown as Power
   expect(await whyUnrecorded(grant, { workspace: '/proc/sys', folders: {}, journal: undefined }, signal))
     .toBe('"/proc/sys" is on a network or a slow file system')
 })
 
-it('does not record folders that are too deep', async () => {
+it('does not record folders that are too deep', LONG, async () => {
   const { at, why } = await setUp()
   mkdirSync(at('d/'.repeat(256)), { recursive: true })
   expect(await why()).toBeUndefined()

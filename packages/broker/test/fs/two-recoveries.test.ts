@@ -5,11 +5,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 
 const HOST = join(import.meta.dirname, 'fixtures/recovering-host.ts')
 const NAMES = Array.from({ length: 100 }, (_, number) => `${1_000 + number}.txt`)
 
-it('of two hosts that start after a third was killed, one finishes each of its changes', async () => {
+it('of two hosts that start after a third was killed, one finishes each of its changes', LONG, async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-recovery-')))
   try {
     const [workspace, journal, log] = ['work', 'changes', 'log'].map((name) => join(folder, name)) as [

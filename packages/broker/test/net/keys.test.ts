@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import type { Duplex } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { RELAY_SOCKET } from '../../src/net/relay.ts'
 import { KEY, keyHost } from './key-host.ts'
 
@@ -172,7 +172,7 @@ it('passes events on as they come', async () => {
   response.destroy()
 })
 
-it('passes many megabytes in both directions, and keeps little of it for a client that does not read', async () => {
+it('passes many megabytes both ways, and keeps little of it for a client that does not read', LONG, async () => {
   // Buffers of the system take up to 11 MB of it.
   const size = thoroughly(40, 80) * 1024 * 1024
   const { open, host, send } = await keyHost((request, response) => void request.pipe(response))

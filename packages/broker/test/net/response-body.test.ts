@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { NetLimits } from '../../src/net/limits.ts'
 import {
   callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, errorWith, serve, serveRaw,
@@ -137,7 +137,7 @@ describe('the body of a response', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(1_000_000)
   })
 
-  it('arrives in few chunks, however small the sender splits it', async () => {
+  it('arrives in few chunks, however small the sender splits it', LONG, async () => {
     const server = await serveRaw((socket) => socket.once('data', () =>
       socket.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(30_000)}0\r\n\r\n`)))
     const [net, call] = [newNet(), callOf([server.place])]
@@ -161,7 +161,7 @@ describe('the body of a response', () => {
     expect(pieces.at(-1)).toBeNull()
   })
 
-  it('is not received before it is read', async () => {
+  it('is not received before it is read', LONG, async () => {
     const written = { '/read': 0, '/unread': 0 }
     const server = await serve((request, response) => endless(response, Buffer.alloc(64 * 1024), (bytes) => {
       written[request.url as '/read' | '/unread'] += bytes

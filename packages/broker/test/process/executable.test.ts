@@ -3,6 +3,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { UntrustedFolders } from '../../src/process/executable.ts'
 import { any, ShellSetup } from '../shell/shell-setup.ts'
 
@@ -36,7 +37,7 @@ describe('the search for a command', () => {
     }
   })
 
-  it('returns the first program of that name and skips folders and plain files', async () => {
+  it('returns the first program of that name and skips folders and plain files', LONG, async () => {
     const first = join(setup.root, 'first')
     const second = join(setup.root, 'second')
     for (const folder of [first, second]) mkdirSync(folder)
@@ -112,7 +113,7 @@ describe('a program', () => {
     expect((await run('alias')).stdout).toBe('alias\n')
   })
 
-  it('behind circular links is not found', async () => {
+  it('behind circular links is not found', LONG, async () => {
     symlinkSync(join(setup.bin, 'b'), join(setup.bin, 'a'))
     symlinkSync(join(setup.bin, 'a'), join(setup.bin, 'b'))
     await expect(run('a')).rejects.toMatchObject({ code: 'NotFound' })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { firstData } from '../../../../scripts/first-data.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { isTemporaryName } from '../../src/fs/write-file.ts'
 import { temporaryFolder } from '../fixture.ts'
 import { ShellSetup, starts } from '../shell/shell-setup.ts'
@@ -36,7 +37,7 @@ describe('after SIGKILL of the host, the reaper', () => {
     await Promise.all(family.map(({ died }) => died))
   })
 
-  it('removes a partly written file', async () => {
+  it('removes a partly written file', LONG, async () => {
     const workspace = await temporaryFolder()
     const unfinished = (): readonly string[] => readdirSync(workspace).filter(isTemporaryName)
     const host = spawn(

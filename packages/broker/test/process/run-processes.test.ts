@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { BulkheadError } from '@bulkhead/contract'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { processRow } from '../../src/process/run-processes.ts'
 import { any, ShellSetup, starts } from '../shell/shell-setup.ts'
 
@@ -62,7 +63,7 @@ describe('a cancelled call', () => {
     await Promise.all(family.map(({ died }) => died))
   })
 
-  it('rejects at once, before its processes have ended', async () => {
+  it('rejects at once, before its processes have ended', LONG, async () => {
     const lines = setup.lifelines()
     setup.sh('deaf', `${DEAF}; ${lines.hold('deaf')}`)
     const { shell, cancel } = setup.open({ shell: any('deaf') }, { graceMs: 60_000 })
@@ -135,13 +136,13 @@ describe('the end of a command', () => {
     await died
   }
 
-  it('ends a child that holds the pipes', () => left())
-  it('ends a child that holds the pipes in its own session', () => left('session'))
-  it('ends a child that has closed the pipes', () => left('pipes'))
-  it('ends a child that has closed the pipes, in its own session', () => left('pipes', 'session'))
+  it('ends a child that holds the pipes', LONG, () => left())
+  it('ends a child that holds the pipes in its own session', LONG, () => left('session'))
+  it('ends a child that has closed the pipes', LONG, () => left('pipes'))
+  it('ends a child that has closed the pipes, in its own session', LONG, () => left('pipes', 'session'))
   it('ends a child that has cleared its environment', () => left('pipes', 'environment'))
 
-  it('ends a child that has cleared its environment, in its own group', async () => {
+  it('ends a child that has cleared its environment, in its own group', LONG, async () => {
     const lines = setup.lifelines()
     const holder = setup.sh('holder', lines.hold('left'))
     // A shell with job control starts each job in its own group.
@@ -160,7 +161,7 @@ describe('the end of a command', () => {
     await died
   })
 
-  it('does not wait for a process that has escaped every check', async () => {
+  it('does not wait for a process that has escaped every check', LONG, async () => {
     const lines = setup.lifelines()
     const escapes = setup.sh('escapes', lines.hold('escaped'))
     const limited = `/usr/bin/prlimit --locks=5 -- ${escapes}`
@@ -180,7 +181,7 @@ describe('the end of a command', () => {
     await escaped!.died
   })
 
-  it('ends children even if the host had no descriptors left', async () => {
+  it('ends children even if the host had no descriptors left', LONG, async () => {
     setup.sh('leaves', `${starts('/bin/sleep 1000', 'session', 'pipes')} echo $$ $!; exec /bin/sleep 1000`)
     const fixture = join(import.meta.dirname, 'fixtures/crowded-leftovers.ts')
     const script = 'ulimit -n 512; exec "$0" --no-warnings "$@"'

@@ -4,6 +4,7 @@ import { ANY_COMMAND, type CommandWall, type KeyUse } from '@bulkhead/contract'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
 import { runsIf } from '../../../../scripts/skips.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import type { ShellOptions } from '../../src/shell/shell.ts'
 import { commandWalls } from '../../src/shell/starter.ts'
 import { authorizedHost, KEY } from '../net/key-host.ts'
@@ -83,7 +84,7 @@ describe('a key of commands', { ...WALLS, ...runsIf(network, 'needs a network of
     )
   })
 
-  it('is used by curl', runsIf(existsSync('/usr/bin/curl'), 'needs curl'), async () => {
+  it('is used by curl', { ...LONG, ...runsIf(existsSync('/usr/bin/curl'), 'needs curl') }, async () => {
     const { host, received } = await authorizedHost('localhost')
     const script = `curl -sS -H "Authorization: token $GH_TOKEN" https://${host}/v1/me`
     const { result } = attempt(script, { wall: { wall: 'work', hosts: [host], keys: ['GH_TOKEN'] }, host })
@@ -138,7 +139,7 @@ describe('a key of commands', { ...WALLS, ...runsIf(network, 'needs a network of
     ['behind look', { wall: 'look', hosts: ['localhost:1'], keys: ['GH_TOKEN'] }],
     ['behind no wall', { wall: 'open', hosts: ['localhost:1'], keys: ['GH_TOKEN'] }],
     ['with a host that was allowed without it', { wall: 'work', hosts: ['localhost:1'] }],
-  ] as const)('is not for a command %s, and neither is a placeholder', async (_, wall) => {
+  ] as const)('is not for a command %s, and neither is a placeholder', LONG, async (_, wall) => {
     expect(await attempt(SHOW, { wall, host: 'localhost:1' }).result).toMatchObject({ stdout: '[] [] []\n' })
   })
 

@@ -5,6 +5,7 @@ import {
 import { dirname, join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import type { ShellOptions } from '../../src/shell/shell.ts'
 import { ShellSetup } from './shell-setup.ts'
 
@@ -93,7 +94,7 @@ describe('commands behind bubblewrap', needs('bubblewrap'), () => {
 })
 
 describe('git behind bubblewrap', needs('bubblewrap', 'git'), () => {
-  it('knows the user, and nothing else of their settings', async () => {
+  it('knows the user, and nothing else of their settings', LONG, async () => {
     const home = folderOutside()
     file(join(home, 'more'), '[user]\n\temail = "me@example.com"\n')
     file(join(home, '.gitconfig'), [
@@ -149,7 +150,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     }
   })
 
-  it('run through links, of folders and of files', async () => {
+  it('run through links, of folders and of files', LONG, async () => {
     const home = homeWithNode()
     symlinkSync('versions/node/v1.0.0', join(home, '.nvm/current'))
     mkdirSync(join(home, 'bin'))
@@ -159,7 +160,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
       .toEqual(['{ "version": "1.0.0" }', '{ "version": "1.0.0" }'])
   })
 
-  it('run in a folder that is visible anyway, through links in it', async () => {
+  it('run in a folder that is visible anyway, through links in it', LONG, async () => {
     const home = homeWithNode()
     symlinkSync(join(home, '.nvm/versions/node/v1.0.0'), join(home, '.nvm/current'))
     const operator = { ...operatorOf(home, '.nvm/current/bin'), read: [join(home, '.nvm')] }
@@ -167,7 +168,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
       .toBe('{ "version": "1.0.0" }secret')
   })
 
-  it.each(['.', '.local', 'link'])('do not make a whole home visible, if PATH has %s', async (folder) => {
+  it.each(['.', '.local', 'link'])('do not make a whole home visible, if PATH has %s', LONG, async (folder) => {
     const home = homeWithNode()
     file(join(home, '.local/share/keyring'), 'secret')
     file(join(home, folder === 'link' ? 'tool' : folder, 'tool'), '#!/bin/sh\n', 0o755)
@@ -178,7 +179,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     expect(stdout).toBe('')
   })
 
-  it('are not visible in a folder that a tool can write', async () => {
+  it('are not visible in a folder that a tool can write', LONG, async () => {
     const home = homeWithNode()
     const { shell } = setup.open({ ...setup.everything(), fs: { read: [], write: [join(home, '.nvm')] } },
       { operator: operatorOf(home, NODE) })
@@ -186,7 +187,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     expect(stdout).toBe('')
   })
 
-  it('are joined by what the operator names, without credentials in it unless they are named', async () => {
+  it('are joined by what the operator names, without credentials in it unless they are named', LONG, async () => {
     const home = homeWithNode()
     const seen = async (...names: readonly string[]) => {
       const operator = { ...operatorOf(home), read: names.map((name) => join(home, name)) }
@@ -200,7 +201,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     expect(readFileSync(join(home, 'secret.txt'), 'utf8')).toBe('secret')
   })
 
-  it('are joined by certificates that variables name', async () => {
+  it('are joined by certificates that variables name', LONG, async () => {
     const home = homeWithNode()
     const certificate = file(join(home, '.config/ca.pem'), 'certificate')
     file(join(home, '.config/token'), 'secret')

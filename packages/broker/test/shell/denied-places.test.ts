@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { asks, denies, useRules, type TestRule } from '../use-rules.ts'
 import { requireMountable } from '../../src/shell/bubblewrap-wall.ts'
 import { ShellSetup } from './shell-setup.ts'
@@ -62,7 +63,7 @@ describe('a command', WALLS, () => {
     },
   )
 
-  it('runs where nothing that exists is denied', needs('Linux'), async () => {
+  it('runs where nothing that exists is denied', { ...needs('Linux'), ...LONG }, async () => {
     const { stdout } = await run('work', 'cat b > made; cat made', [denies('fs.read', inWorkspace('**/.env'))])
     expect(stdout).toBe('content of b\n')
   })
@@ -77,7 +78,7 @@ describe('a command', WALLS, () => {
     expect((await run('work', script, [denies('fs.read', join(outside, 'k'))])).stdout).toBe('free\n')
   })
 
-  it('does not see settings of the system that a rule names', needs('Linux'), async () => {
+  it('does not see settings of the system that a rule names', { ...needs('Linux'), ...LONG }, async () => {
     for (const kind of ['look', 'work'] as const) {
       const { stdout } = await run(kind, 'cat /etc/passwd; head -c 0 /etc/group && echo seen', [
         denies('fs.read', '/etc/passwd'),

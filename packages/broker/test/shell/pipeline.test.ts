@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { BulkheadError } from '@bulkhead/contract'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { ShellSetup, starts } from './shell-setup.ts'
 
 let setup = new ShellSetup()
@@ -37,7 +38,7 @@ describe('a pipe', () => {
     expect(exits).toEqual([{ exitCode: null, signal: 'SIGPIPE' }, { exitCode: 0, signal: null }])
   })
 
-  it('carries more bytes than the output limit', async () => {
+  it('carries more bytes than the output limit', LONG, async () => {
     const { shell } = opened()
     const { stdout } = await shell.pipe([
       { cmd: 'head', args: ['-c', '20000000', '/dev/zero'] }, { cmd: 'tr', args: ['\\0', '\\377'] },

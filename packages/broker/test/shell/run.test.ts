@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { BulkheadError } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { OpenCall } from '../../src/model/capability.ts'
 import { any, ShellSetup } from './shell-setup.ts'
 
@@ -87,7 +87,7 @@ describe('output', () => {
     expect([stdout.length, stderr.length]).toEqual([200 * 1024, 200 * 1024])
   })
 
-  it('without end uses bounded memory', async () => {
+  it('without end uses bounded memory', LONG, async () => {
     const { shell } = setup.open({ shell: any('head') })
     const before = process.memoryUsage.rss()
     let peak = before
@@ -100,7 +100,7 @@ describe('output', () => {
     expect(Math.max(peak, process.memoryUsage.rss()) - before).toBeLessThan(128 * MB)
   })
 
-  it('is not read while what came before is saved, and is saved whole', async () => {
+  it('is not read while what came before is saved, and is saved whole', LONG, async () => {
     const [count, tail] = [thoroughly(40, 400), 'end\n']
     setup.sh('pours', `head -c ${count}000000 /dev/zero; head -c ${count}000000 /dev/zero >&2; printf 'end\\n'`)
     let [bytes, open, most] = [0, 0, 0]
@@ -138,7 +138,7 @@ describe('output', () => {
     expect((await setup.open({ shell: any('bytes') }).shell.run('bytes')).stdout).toBe('a\ufffdb\ufffd')
   })
 
-  it('is complete if the command ends at once', async () => {
+  it('is complete if the command ends at once', LONG, async () => {
     setup.sh('quick', 'echo "$1"')
     const { shell } = setup.open({ shell: any('quick') })
     for (let time = 0; time < thoroughly(4, 100); time++) expect((await shell.run('quick', [String(time)])).stdout)

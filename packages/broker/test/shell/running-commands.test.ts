@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { BulkheadError, NO_GRANT, type BrokerMethod } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { ShellOptions } from '../../src/shell/shell.ts'
 import { any, ShellSetup } from './shell-setup.ts'
 
@@ -55,7 +55,7 @@ async function takeSlot({ run }: ReturnType<typeof openCalls>) {
   }
 }
 
-it('lets the ninth command wait, instead of rejecting it', async () => {
+it('lets the ninth command wait, instead of rejecting it', LONG, async () => {
   const lines = setup.lifelines()
   const calls = openCalls()
   const labels = Array.from({ length: 8 }, (_, index) => `${index}`)
@@ -70,7 +70,7 @@ it('lets the ninth command wait, instead of rejecting it', async () => {
 })
 
 describe('commands that wait', () => {
-  it('start in turns of their sessions, each in order', async () => {
+  it('start in turns of their sessions, each in order', LONG, async () => {
     const calls = openCalls({ concurrentCommands: 1 })
     const release = await takeSlot(calls)
     const waiting = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2'].map((name) => calls.run(name[0]!, 'note', name))
@@ -153,7 +153,7 @@ describe('a slot', () => {
     expect((await shell.run('tool')).stdout).toBe('here\n')
   })
 
-  it('is used again, many times in a row', async () => {
+  it('is used again, many times in a row', LONG, async () => {
     setup.sh('tool', 'echo "$1"')
     const { shell } = setup.open({ shell: any('tool') })
     const names = Array.from({ length: thoroughly(20, 100) }, (_, index) => `${index}`)

@@ -3,13 +3,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { Fifos } from '../../src/shell/streams.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
 const MKFIFO = ['/usr/bin/mkfifo', '/bin/mkfifo'].find((path) => existsSync(path))!
 
-it('leaves no pipes behind during a shortage of descriptors', async () => {
+it('leaves no pipes behind during a shortage of descriptors', LONG, async () => {
   const fixture = join(import.meta.dirname, 'fixtures/crowded-pipes.ts')
   const script = 'ulimit -n 512; exec "$0" --no-warnings "$@"'
   const { stdout } = await promisify(execFile)('/bin/sh', ['-c', script, process.execPath, fixture, MKFIFO])
@@ -24,7 +25,7 @@ describe('the folder for pipes', () => {
     await pipes.close()
   })
 
-  it('is reported with all candidates if none is writable', () => {
+  it('is reported with all candidates if none is writable', LONG, () => {
     const script = `
       const { Fifos } = require(${JSON.stringify(join(import.meta.dirname, '../../src/shell/streams.ts'))})
       const opened = Fifos.open(1, ${JSON.stringify(MKFIFO)})

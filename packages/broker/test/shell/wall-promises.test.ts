@@ -12,6 +12,7 @@ import type { PipeOptions } from '@bulkhead/contract'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
 import { runsIf } from '../../../../scripts/skips.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { ownNetwork } from '../../src/walls/own-network.ts'
 import { commandWalls } from '../../src/shell/starter.ts'
 import type { ShellOptions } from '../../src/shell/shell.ts'
@@ -124,7 +125,7 @@ describe('what look hides in the workspace', WALLED, () => {
     expect(await look()).toMatchObject({ stderr: expect.stringContaining('.env: Permission denied') })
   })
 
-  it('looks unchanged to git', needs('git'), async () => {
+  it('looks unchanged to git', { ...needs('git'), ...LONG }, async () => {
     hide('.env.example', 'src/.envrc', 'plain')
     const git = (...args: readonly string[]) => execFileSync('git', ['-C', setup.workspace, ...args], {
       env: { ...process.env, HOME: setup.root, GIT_CONFIG_NOSYSTEM: '1' }, encoding: 'utf8',
@@ -138,7 +139,7 @@ describe('what look hides in the workspace', WALLED, () => {
     expect((await run('git status --short', { wall: 'look' })).stdout).toBe(' M plain\n')
   })
 
-  it('is refused beyond a number of places, before anything runs', async () => {
+  it('is refused beyond a number of places, before anything runs', LONG, async () => {
     hide(
       ...Array.from({ length: hasMounts ? 1_001 : 4_097 }, (_, index) => (hasMounts ? `a${index}/.env` : `a/${index}`)),
     )

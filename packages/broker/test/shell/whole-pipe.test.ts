@@ -6,6 +6,7 @@ import type { Shell } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { has, WALLS } from '../../../../scripts/machine.ts'
 import { runsIf } from '../../../../scripts/skips.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { processTable } from '../../src/process/run-processes.ts'
 import { commandWalls } from '../../src/shell/starter.ts'
 import { ShellSetup } from './shell-setup.ts'
@@ -51,7 +52,7 @@ describe('a pipe behind a wall', WALLED, () => {
     expect(exits).toEqual([killed('SIGPIPE'), exited(0), exited(7), killed('SIGKILL'), exited(129)])
   })
 
-  it('adds nothing to stderr, and hides its descriptors from the commands', async () => {
+  it('adds nothing to stderr, and hides its descriptors from the commands', LONG, async () => {
     const list = sh('cat; cd /proc/self/fd; echo *')
     const files = { stdout: { path: 'a' }, stderr: { path: 'b' } } as const
     const alone = await behind([list])
@@ -59,7 +60,7 @@ describe('a pipe behind a wall', WALLED, () => {
     expect([stdout, stderr, exits[0]]).toEqual([alone.stdout.repeat(2), '', killed('SIGTERM')])
   })
 
-  it('passes arguments and bytes on unchanged', async () => {
+  it('passes arguments and bytes on unchanged', LONG, async () => {
     const args = ['$(id)', '`id`', '; ls', '*', '', "'", '"$@"', '-c', '\n', '2>&1', '${1}', 'a'.repeat(100_000)]
     const { stdout } = await behind([sh(String.raw`printf '%s\0' "$@"`, ...args), { cmd: 'cat' }])
     expect(stdout.split('\0')).toEqual([...args, ''])
@@ -70,7 +71,7 @@ describe('a pipe behind a wall', WALLED, () => {
     expect((await behind([...bytes, { cmd: 'cksum' }])).stdout).toBe(open.stdout)
   })
 
-  it('connects 32 commands, each with files of its own', async () => {
+  it('connects 32 commands, each with files of its own', LONG, async () => {
     const stages = Array.from({ length: 32 }, (_, index) =>
       ({ ...sh(`cat; echo ${index}; echo error ${index} >&2`), stderr: { path: `errors-${index}` } }))
     const { stdout, exits } = await behind([{ ...stages[0]!, input: 'first\n' }, ...stages.slice(1)])
@@ -80,7 +81,7 @@ describe('a pipe behind a wall', WALLED, () => {
       [...stages.keys()].map((index) => `error ${index}\n`))
   })
 
-  it('sends output where it is asked to', async () => {
+  it('sends output where it is asked to', LONG, async () => {
     const both = sh('echo out; echo err >&2')
     writeFileSync(join(setup.workspace, 'in'), 'from a file\n')
     writeFileSync(join(setup.workspace, 'log'), 'before\n')
@@ -123,7 +124,7 @@ describe('a pipe behind a wall', WALLED, () => {
     expect([stdout, timedOut, exits]).toEqual(['begun\n', true, [killed('SIGTERM'), killed('SIGTERM')]])
   })
 
-  it('ends by cancellation with all its processes', async () => {
+  it('ends by cancellation with all its processes', LONG, async () => {
     const { shell, cancel, capability } = opened()
     const mark = `600.${randomInt(2 ** 40)}`
     const held = sh(`setsid sleep ${mark} & : > "$1"; exec sleep ${mark}`, 'first')

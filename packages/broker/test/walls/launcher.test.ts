@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { processTable } from '../../src/process/run-processes.ts'
 import { launcherFilter } from '../../src/walls/filter-rules.ts'
 import { ruleSet } from '../../src/walls/landlock.ts'
@@ -61,7 +62,8 @@ it('hands no path with a NUL character to a launcher', () => {
   expect(() => launch(shell('true', { wall }), PIPES)).toThrow('A NUL character cannot be passed to a program.')
 })
 
-describe.each(Object.entries(WAYS))('%s', needs('Linux'), (_, start) => {
+describe.each(Object.entries(WAYS))('%s', needs('Linux'), (way, start) => {
+  const also = way === 'a spare' ? LONG : {}
   const run = async (script: string, more: Partial<Launch> = {}) => outcome(await start(shell(script, more), PIPES))
 
   it('runs the program with its arguments, variables and folder, and nothing of the host', async () => {
@@ -71,7 +73,7 @@ describe.each(Object.entries(WAYS))('%s', needs('Linux'), (_, start) => {
     expect(end).toBe(7)
   })
 
-  it('keeps what is not granted from being opened', async () => {
+  it('keeps what is not granted from being opened', also, async () => {
     const { stdout, stderr } = await run(`cat ../outside/secret; echo new > ../outside/new; echo mine > here; cat here`)
     expect(stdout).toBe('mine\n')
     expect(stderr).toContain('outside/secret: Permission denied')
@@ -89,12 +91,12 @@ describe.each(Object.entries(WAYS))('%s', needs('Linux'), (_, start) => {
     expect(stdout).toMatch(/^Max file locks +1099511627781 +1099511627781 /m)
   })
 
-  it('leaves signals as a shell expects them', async () => {
+  it('leaves signals as a shell expects them', also, async () => {
     const { stdout } = await run('grep -E "^Sig(Ign|Blk)" /proc/self/status; kill -TERM $$')
     expect(stdout).toMatch(/^SigBlk:\s+0+\nSigIgn:\s+0+\n$/)
   })
 
-  it('starts nothing if a part of the wall fails, and says which', async () => {
+  it('starts nothing if a part of the wall fails, and says which', also, async () => {
     const wall = { ...shell('').wall, filter: new Uint8Array(8) }
     const { stdout, stderr, end, failure } = await run('echo started', { wall })
     expect([stdout, end]).toEqual(['', LAUNCH_FAILED])
@@ -103,18 +105,18 @@ describe.each(Object.entries(WAYS))('%s', needs('Linux'), (_, start) => {
     expect(failure).toMatchObject({ step: 'the seccomp filter', code: 'EINVAL' })
   })
 
-  it('says that the program does not exist', async () => {
+  it('says that the program does not exist', also, async () => {
     const { end, failure } = await run('', { argv: ['/nowhere/program'] })
     expect([end, failure]).toMatchObject([LAUNCH_FAILED, { step: 'to execute /nowhere/program', code: 'ENOENT' }])
   })
 
-  it('passes input and output through pipes', async () => {
+  it('passes input and output through pipes', also, async () => {
     const launched = await start(shell('cat; echo error >&2'), ['pipe', 'pipe', 'pipe'])
     launched.child.stdin!.end('input')
     expect(await outcome(launched)).toMatchObject({ stdout: 'input', stderr: 'error\n', end: 0 })
   })
 
-  it('leads its own session, and is killed with its group', async () => {
+  it('leads its own session, and is killed with its group', also, async () => {
     const { child, started } = await start(shell('sleep 600 & sleep 600'), ['ignore', 'ignore', 'ignore'])
     onTestFinished(() => void child.kill('SIGKILL'))
     await started
@@ -163,7 +165,7 @@ describe('the spare', needs('Linux'), () => {
     expect(new Set(pids).size).toBe(3)
   })
 
-  it('does not keep the host running, and ends with it', async () => {
+  it('does not keep the host running, and ends with it', LONG, async () => {
     const host = fileURLToPath(new URL('./fixtures/spare-host.ts', import.meta.url))
     const { stdout, status } = spawnSync(process.execPath, ['--no-warnings', host], { encoding: 'utf8' })
     expect([status, stdout]).toEqual([0, expect.stringMatching(/^\d+ $/)])
@@ -177,7 +179,7 @@ describe('the spare', needs('Linux'), () => {
     expect(await outcome(launched)).toMatchObject({ stdout: '/dev/zero\n', end: 0 })
   })
 
-  it('serves a whole pipe, whose shell reports on a pipe of its own', async () => {
+  it('serves a whole pipe, whose shell reports on a pipe of its own', LONG, async () => {
     const own = new SpareLauncher()
     onTestFinished(() => own.close())
     await outcome(own.launch(shell('true'), PIPES))

@@ -2,13 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { BLOCKS, ROOT } from '../pages/blocks.ts'
 import { runProgram } from '../program-inside.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'agents-page-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-it('the program of docs/guides/agents.md prints what the page shows', async () => {
+it('the program of docs/guides/agents.md prints what the page shows', LONG, async () => {
   const index = BLOCKS.findIndex(({ page, file }) => page === 'docs/guides/agents.md' && file === 'delegate.ts')
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(join(ROOT, 'packages/bulkhead'), join(folder, 'node_modules/bulkhead'))

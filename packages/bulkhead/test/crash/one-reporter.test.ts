@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { firstData } from '../../../../scripts/first-data.ts'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { createHost, openSqliteStore } from '../../src/index.ts'
 import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
@@ -63,7 +63,7 @@ it('one of several hosts that start after a crash reports interrupted calls, and
   await store.close()
 })
 
-it('a call whose end was recorded before its host was killed is not reported again', async () => {
+it('a call whose end was recorded before its host was killed is not reported again', LONG, async () => {
   await leaveCalls('b')
   const host = await openHost()
   expect((await host.interruptedCalls()).map(({ outcome }) => outcome.metadata.call_id)).toEqual(['a', 'c'])

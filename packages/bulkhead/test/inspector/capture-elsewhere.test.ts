@@ -1,13 +1,14 @@
 import type { CallDetail, Frame, HealthView } from '@bulkhead/inspector/protocol'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { createHost, openSqliteStore } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 import { until } from './client.ts'
 import { writeServer } from './overboard.ts'
 import { openWorld } from './world.ts'
 
-it('captures calls and messages of servers of another process while it is on, and leaves nothing of them', async () => {
+it('captures calls and messages of servers of another process while it is on, and leaves nothing', LONG, async () => {
   await using world = await openWorld({ stored: true, decide: true, host: { trust: 'declined' } })
   writeServer(world.folder)
   const store = await openSqliteStore({ file: join(world.folder, 'host.db') })

@@ -10,8 +10,9 @@ import { needs } from '../../../../scripts/machine.ts'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
 import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { createHost } from '../../src/index.ts'
-import { bulkhead } from '../command.ts'
+import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
+import { inside } from '../command-inside.ts'
 import { signIn } from './client.ts'
 
 let folder: string
@@ -21,7 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 /** Runs the command until the test ends it. */
 async function serve(...args: readonly string[]) {
   const child = spawn(process.execPath, [
-    join(import.meta.dirname, '../../src/bin.ts'), 'inspect', '--port', '0', '--workspace', folder, ...args,
+    ...BUNDLED, join(import.meta.dirname, '../../src/bin.ts'), 'inspect', '--port', '0', '--workspace', folder, ...args,
   ], {
     cwd: folder, stdio: ['ignore', 'pipe', 'pipe'],
     env: { HOME: join(folder, 'home'), XDG_CACHE_HOME: CACHE, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
@@ -55,13 +56,13 @@ it('serves this machine, prints links for this user only, and ends with a signal
   expect(hosts).toEqual([expect.objectContaining({ pid: child.pid, here: true })])
   const [socket] = globSync(join(folder, 'home/.bulkhead/inspect-*.sock'))
   expect((statSync(socket!).mode & 0o077).toString(8)).toBe('0')
-  const { stdout } = await bulkhead(['inspect', '--link'], folder)
+  const { stdout } = await inside(['inspect', '--link'], folder)
   await signIn(stdout.trim())
-  const second = await bulkhead(['inspect', '--port', '0'], folder)
+  const second = await inside(['inspect', '--port', '0'], folder)
   expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('runs already')])
   child.kill('SIGTERM')
   expect((await ended)[0]).toBe(0)
-  const { code, stderr } = await bulkhead(['inspect', '--link'], folder)
+  const { code, stderr } = await inside(['inspect', '--link'], folder)
   expect([code, stderr]).toEqual([1, expect.stringContaining('No inspector of this folder runs')])
 })
 
@@ -69,6 +70,6 @@ it.each([
   ['clear text for other machines', ['--host', '0.0.0.0'], '--insecure'],
   ['half a certificate', ['--cert', 'a.pem'], '--cert and --key together'],
 ])('refuses %s', async (_, args, words) => {
-  const { code, stderr } = await bulkhead(['inspect', ...args], folder)
+  const { code, stderr } = await inside(['inspect', ...args], folder)
   expect([code, stderr]).toEqual([2, expect.stringContaining(words)])
 })

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { CallExport } from '@bulkhead/inspector/protocol'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { barriers, button, inBrowser, link } from '../../../inspector/test/page/in-browser.ts'
 import { IN_THREADS } from '../extension-folder.ts'
 import { writeOverboard, writeServer } from './overboard.ts'
@@ -39,7 +39,7 @@ describe('the page of a real host', needs('Chromium'), () => {
     expect(errors).toEqual([])
   })
 
-  it('shows a crash, and every view of the host', async () => {
+  it('shows a crash, and every view of the host', LONG, async () => {
     await using world = await openWorld({ host: { trust: 'once', config: IN_THREADS } })
     writeOverboard(world.folder)
     writeServer(world.folder)
@@ -70,7 +70,7 @@ describe('the page of a real host', needs('Chromium'), () => {
     expect(errors).toEqual([])
   })
 
-  it('calls a tool by a form, shows what is wrong at the field, and switches a tool off', async () => {
+  it('calls a tool by a form, shows what is wrong at the field, and switches a tool off', LONG, async () => {
     await using world = await openWorld({ decide: true, stored: true })
     const session = await world.host.openSession({ interactor: world.inspector.interactor })
     const { page, errors } = await tab()

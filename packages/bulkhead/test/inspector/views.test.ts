@@ -6,6 +6,7 @@ import type {
   CallDetail, CallsView, HealthView, InstallPreview, MadeCall, PolicyView, ToolInput, ToolsView, TriedCall, WaitingView,
 } from '@bulkhead/inspector/protocol'
 import { expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { createInspector } from '../../src/index.ts'
 import { packGreeter } from '../greeter.ts'
 import { signIn, until } from './client.ts'
@@ -109,7 +110,7 @@ it('shows rules with hits and what keeps them from deciding, and tries a call', 
   expect(await tried('nothing')).toMatchObject({ decision: 'deny', code: 'ToolNotRegistered' })
 })
 
-it('shows the health of the host and of each compartment: memory, processor time, restarts and walls', async () => {
+it('shows the health of host and compartments: memory, processor time, restarts and walls', LONG, async () => {
   await using world = await openWorld({ stored: true, host: { trust: 'once' } })
   writeOverboard(world.folder)
   await world.host.reload()
@@ -134,6 +135,18 @@ it('shows the health of the host and of each compartment: memory, processor time
   expect(again!.cpuShare === undefined || again!.cpuShare >= 0).toBe(true)
 })
 
+it('shows a host that joined the store again as this one, and not the place that it lost', async () => {
+  await using world = await openWorld({ stored: true })
+  const session = await world.host.openSession()
+  await session.call({ id: 'c', name: 'greet', arguments: {} })
+  const client = await world.client()
+  const { hosts: [host] } = await client.get<HealthView>('health')
+  using database = new DatabaseSync(join(world.folder, 'host.db'))
+  database.exec('DELETE FROM host')
+  const shown = async () => (await client.get<HealthView>('health')).hosts
+  await expect.poll(shown).toMatchObject([{ id: `${host!.id}.1`, here: true }])
+})
+
 it('checks the chain of the audit, and says where it is broken', async () => {
   await using world = await openWorld({ stored: true })
   const session = await world.host.openSession()
@@ -153,7 +166,7 @@ it('checks the chain of the audit, and says where it is broken', async () => {
   await listening.close()
 })
 
-it('shows the messages of a server in both directions, and to each reader how its connection began', async () => {
+it('shows the messages of a server in both directions, and to each reader how its connection began', LONG, async () => {
   await using world = await openWorld({ host: { trust: 'once' } })
   writeServer(world.folder)
   await world.host.reload()
@@ -168,7 +181,7 @@ it('shows the messages of a server in both directions, and to each reader how it
   }
 })
 
-it('previews what a package would add, and installs nothing', async () => {
+it('previews what a package would add, and installs nothing', LONG, async () => {
   await using world = await openWorld({ decide: true })
   const file = join(world.folder, 'greeter.tgz')
   writeFileSync(file, await packGreeter(world.folder, '1.0.0', ['api.acme.example']))

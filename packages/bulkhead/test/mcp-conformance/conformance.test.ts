@@ -4,8 +4,8 @@ import { globSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { HttpServing } from '@bulkhead/bridges/mcp'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { NOT_PASSED } from './not-passed.ts'
 import { serveFixture } from './served-fixture.ts'
 
@@ -20,41 +20,45 @@ interface Check {
   readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO'
 }
 
-let folder: string
-let serving: HttpServing
-beforeAll(async () => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-conformance-')))
-  serving = await serveFixture(folder, thoroughly<'process' | 'thread'>('thread', 'process'))
-})
-afterAll(async () => {
-  await serving.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+describe('the official suite', LONG, () => {
+  let folder: string
+  let serving: HttpServing
+  beforeAll(async () => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-conformance-')))
+    serving = await serveFixture(folder, thoroughly<'process' | 'thread'>('thread', 'process'))
+  })
+  afterAll(async () => {
+    await serving.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
 
-it('the official suite accepts the server, except for what is documented', async () => {
-  const { url, tokens: [token] } = serving
-  const env = { NO_COLOR: '1', HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
-  const program = join(import.meta.dirname, 'fixtures/suite.mjs')
-  const suite = spawn(process.execPath, [program, url, token!, join(folder, 'out'), ...RUNS], { env, stdio: 'ignore' })
-  expect(await once(suite, 'close')).toEqual([0, null])
+  it('accepts the server, except for what is documented', async () => {
+    const { url, tokens: [token] } = serving
+    const env = { NO_COLOR: '1', HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
+    const program = join(import.meta.dirname, 'fixtures/suite.mjs')
+    const args = [program, url, token!, join(folder, 'out'), ...RUNS]
+    const suite = spawn(process.execPath, args, { env, stdio: 'ignore' })
+    expect(await once(suite, 'close')).toEqual([0, null])
 
-  const results = ['2025-11-25', '2026-07-28'].flatMap((version) =>
-    globSync(join(folder, 'out', version, '*/checks.json')).map((file) => {
-      const [, scenario] = /server-(.*?)-\d{4}-\d{2}-\d{2}T[^/]*\/checks\.json$/.exec(file)!
-      return { scenario: `${version}/${scenario!}`, checks: JSON.parse(readFileSync(file, 'utf8')) as readonly Check[] }
-    }),
-  )
-  const failed = results.flatMap(({ scenario, checks }) =>
-    checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
-      .map((check) => ({ check: `${scenario} ${check.id}`, reported: JSON.stringify(check).slice(0, 2_000) })))
-  // Each exception is a response of ours: the suite reports it, and no tool is absent.
-  expect(
-    failed.filter(({ check, reported }) => !reported.includes(NOT_PASSED.get(check) ?? 'a check that passes')),
-  ).toEqual([])
-  const ran = new Set(results.map(({ scenario }) => scenario))
-  expect(ran.size).toBeGreaterThanOrEqual(RUNS.length)
-  const known = [...NOT_PASSED.keys()].filter((one) => ran.has(one.split(' ', 1)[0]!))
-  expect(failed.map(({ check }) => check).toSorted()).toEqual(known.toSorted())
+    const results = ['2025-11-25', '2026-07-28'].flatMap((version) =>
+      globSync(join(folder, 'out', version, '*/checks.json')).map((file) => {
+        const [, scenario] = /server-(.*?)-\d{4}-\d{2}-\d{2}T[^/]*\/checks\.json$/.exec(file)!
+        const checks = JSON.parse(readFileSync(file, 'utf8')) as readonly Check[]
+        return { scenario: `${version}/${scenario!}`, checks }
+      }),
+    )
+    const failed = results.flatMap(({ scenario, checks }) =>
+      checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+        .map((check) => ({ check: `${scenario} ${check.id}`, reported: JSON.stringify(check).slice(0, 2_000) })))
+    // Each exception is a response of ours: the suite reports it, and no tool is absent.
+    expect(
+      failed.filter(({ check, reported }) => !reported.includes(NOT_PASSED.get(check) ?? 'a check that passes')),
+    ).toEqual([])
+    const ran = new Set(results.map(({ scenario }) => scenario))
+    expect(ran.size).toBeGreaterThanOrEqual(RUNS.length)
+    const known = [...NOT_PASSED.keys()].filter((one) => ran.has(one.split(' ', 1)[0]!))
+    expect(failed.map(({ check }) => check).toSorted()).toEqual(known.toSorted())
+  })
 })
 
 it('the guide names each exception', () => {

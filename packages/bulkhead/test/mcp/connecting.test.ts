@@ -5,6 +5,7 @@ import { configFileSchema } from '@bulkhead/contract/validation'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
 import { has } from '../../../../scripts/machine.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import type { Session } from '../../src/index.ts'
 import { inside } from '../command-inside.ts'
 import {
@@ -143,7 +144,7 @@ it('applies deadlines, rules by origin, and the refusal without a user', async (
   expect(await call('ship_variables')).toMatchObject({ error: { code: 'ApprovalDenied' } })
 })
 
-it('a server outside a jail is marked, reconnects after a crash and a backoff, and is gone once disabled', async () => {
+it('a server outside a jail is marked, reconnects after a crash, and is gone once disabled', LONG, async () => {
   const far = { type: 'remote' as const, url: 'http://127.0.0.1:9/mcp' }
   const near = { ...light('echo', 'crash'), jail: false }
   configure({ mcp: { ship: near, far } })
@@ -227,7 +228,7 @@ it('a list of tools starts no server without --connect, and remembers the tools'
   expect(notes()).toHaveLength(2)
 })
 
-it('calls a tool of a server that was never listed', async () => {
+it('calls a tool of a server that was never listed', LONG, async () => {
   configure({ mcp: { ship: light('echo'), other: ship() } })
   const called = await inside(
     ['call', 'mcp:ship.echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo'], folder, environment(),
@@ -236,7 +237,7 @@ it('calls a tool of a server that was never listed', async () => {
   expect(notes()).toHaveLength(1)
 })
 
-it('a session keeps the servers of its folder after a switch, and they end with it', async () => {
+it('a session keeps the servers of its folder after a switch, and they end with it', LONG, async () => {
   configure({ mcp: { ship: unconfined() } })
   const host = await open()
   const session = await openSession(host, { mode: 'yolo' })

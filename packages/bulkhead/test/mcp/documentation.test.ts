@@ -5,7 +5,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { startInside } from '../program-inside.ts'
 import { clientOf, OneProcess } from './served-world.ts'
 
@@ -44,7 +44,7 @@ async function expectServed(client: Client): Promise<void> {
   })
 }
 
-it.each(PROGRAMS)('the program of %s serves a client, and ends with its connection', async (_, _Transport, program) => {
+it.each(PROGRAMS)('the program of %s serves a client and ends with it', LONG, async (_, _Transport, program) => {
   writeFileSync(join(folder, 'server.ts'), program)
   const { stdin, stdout, ended } = startInside({ file: 'server.ts', cwd: folder, env: { HOME: folder } })
   const client = clientOf('modern')

@@ -7,6 +7,7 @@ import { MCP_HTTP_LIMITS } from '@bulkhead/contract'
 import type { HttpServing } from '@bulkhead/bridges/mcp'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { HttpWorld, inSession, PLAIN, send, sessionOf, TOKENS } from './http-world.ts'
 
 const { connections, connectionsWithoutToken, connectionsPerAddress, connectionsPerToken, bodyBytes } = MCP_HTTP_LIMITS
@@ -107,7 +108,7 @@ const listen = async ({ url }: HttpServing, token = TOKENS[0]) => {
   return res.statusCode
 }
 
-it('a connection is refused while all are in use', async () => {
+it('a connection is refused while all are in use', LONG, async () => {
   const tokens = Array.from({ length: 5 }, (_, at) => `token-number-${at}-of-five`)
   const { serving } = await world.serve({ tokens, maxOpen: 1_000 })
   const streams = Array.from({ length: connections }, (_, at) =>
@@ -120,7 +121,7 @@ it('a connection is refused while all are in use', async () => {
 })
 
 describe('one token', () => {
-  it('leaves connections to other tokens, even with 600 streams', async () => {
+  it('leaves connections to other tokens, even with 600 streams', LONG, async () => {
     const { serving } = await world.serve({ maxOpen: 1_000 })
     const statuses = await Promise.all(Array.from({ length: 600 }, () => listen(serving)))
     const count = (status: number) => statuses.filter((one) => one === status).length
@@ -192,7 +193,7 @@ describe('a body', () => {
     expect(await sendEndlessly(serving, `Authorization: Bearer ${TOKENS[0]}\r\n`)).toBe(413)
   })
 
-  it('is answered with 401 without a token, and not read to its end', async () => {
+  it('is answered with 401 without a token, and not read to its end', LONG, async () => {
     const { serving } = await world.serve()
     expect(await send(serving, { headers: { Authorization: '' }, body: ' '.repeat(bodyBytes) })).toMatchObject({
       status: 401,

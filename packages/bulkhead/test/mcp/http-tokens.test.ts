@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { TokenClient } from '@bulkhead/bridges/mcp'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { BUNDLED } from '../bundled.ts'
 import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
@@ -221,7 +222,7 @@ describe('mcp token', () => {
     expect((await token('list')).stderr).toMatch(/^StoreUnavailable /)
   })
 
-  it('accepts given tokens after a restart and new ones at once, and ends what a revoked one opened', async () => {
+  it('accepts tokens after a restart and new ones at once, and ends what a revoked one opened', LONG, async () => {
     const secret = 'a-token-that-the-operator-made'
     writeFileSync(join(folder, 'token'), `${secret}\n`)
     const first = await start(['--token-file', join(folder, 'token')])

@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serveToolsOverHttp, type HttpServeOptions, type HttpServing } from '@bulkhead/bridges/mcp'
-import { createHost, type Host, type SessionOptions } from '../../src/index.ts'
+import { createHost, type CreateHostOptions, type Host, type SessionOptions } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 import { writeExtension } from '../extension-folder.ts'
 
@@ -16,7 +16,7 @@ export class HttpWorld {
   readonly ending: (() => unknown)[] = []
   host!: Host
 
-  async open(): Promise<this> {
+  async open(options: Pick<CreateHostOptions, 'store'> = {}): Promise<this> {
     const [workspace, home] = [join(this.folder, 'work'), join(this.folder, 'home')]
     mkdirSync(workspace)
     writeExtension(home, {
@@ -31,7 +31,7 @@ export class HttpWorld {
     } }`)
     this.host = await createHost({
       workspace, home, cache: CACHE, trust: 'declined',
-      config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } },
+      config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } }, ...options,
     })
     return this
   }

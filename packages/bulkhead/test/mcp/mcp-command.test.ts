@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { StreamableHTTPClientTransport, type Client, type ClientOptions } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { BUNDLED } from '../bundled.ts'
 import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
@@ -56,7 +56,7 @@ function start(more: readonly string[] = []) {
   return { child, written, ended: once(child, 'close') as Promise<[number | null, string | null]> }
 }
 
-const LONG = 'a line of a long file\n'.repeat(8_000)
+const LINES = 'a line of a long file\n'.repeat(8_000)
 const readLong = (id: number) => ({
   id, method: 'tools/call', params: { name: 'read', arguments: { path: 'long.txt' } },
 })
@@ -135,7 +135,7 @@ describe('the command', () => {
     expect(existsSync(join(folder, 'ran'))).toBe(false)
   }
 
-  it('serves over HTTP with a token that it prints once, and offers tools that are installed later', async () => {
+  it('serves over HTTP with a token that it prints once, and offers tools that are installed later', LONG, async () => {
     const more = ['--trust-project', '--all']
     useThreads(join(folder, 'home'))
     let signalled = async (): Promise<void> => {}
@@ -254,7 +254,7 @@ describe('the command', () => {
     const [input, unread] = [new PassThrough(), new PassThrough()]
     const world = await servedWorld({ serve: { transport: new StdioServerTransport(input, unread) } })
     ending.push(() => world.end())
-    writeFileSync(join(world.workspace, 'long.txt'), LONG)
+    writeFileSync(join(world.workspace, 'long.txt'), LINES)
     const messages = [HELLO, ...Array.from({ length: 300 }, (_, id) => readLong(id + 1))]
     input.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''))
     await world.serving.closed
@@ -264,7 +264,7 @@ describe('the command', () => {
   })
 
   it('ends if its output is not read', ONLY_IN_SOAK, async () => {
-    writeFileSync(join(folder, 'work/long.txt'), LONG)
+    writeFileSync(join(folder, 'work/long.txt'), LINES)
     const child = spawn(process.execPath, argumentsOf([]), { env: environment(), stdio: ['pipe', 'pipe', 'pipe'] })
     ending.push(() => child.kill('SIGKILL'))
     let err = ''

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CallToolResult, Client } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { writeExtension } from '../extension-folder.ts'
 import { ERAS, servedWorld, type Person, type ServedWorld, type ServedWorldOptions } from './served-world.ts'
 
@@ -20,7 +21,8 @@ const textOf = ({ content }: CallToolResult): string =>
 const call = (client: Client, name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args })
 const write = (client: Client) => call(client, 'write', { path: 'out.txt', content: 'x\u202e' })
 
-describe.each(ERAS)('a client of the %s era', (era) => {
+// rounds.test.ts asks clients of the newer era.
+for (const era of ERAS) describe(`a client of the ${era} era`, era === 'modern' ? LONG : {}, () => {
   it('lists tools with their schemas and annotations', async () => {
     const { connect } = await open()
     const client = await connect(era)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { createHost, openSqliteStore, type BulkheadEvent, type ConfigFile, type Host } from '../../src/index.ts'
 import { createScriptedApprover, type ScriptedAnswer } from '../../src/testing/index.ts'
 import { shareVerified } from '../cache.ts'
@@ -126,7 +127,7 @@ describe('an entry with {home}', () => {
     inside([...args, '--home', join(folder, home)], join(folder, 'work'))
   const entry = (...command: string[]) => ({ mcp: { notes: { type: 'local', command, jail: false } } })
 
-  it('starts after the home has moved, stays approved, and is called pinned', async () => {
+  it('starts after the home has moved, stays approved, and is called pinned', LONG, async () => {
     pin('notes')
     writeFileSync(
       join(folder, 'home/config.json'), JSON.stringify(entry(process.execPath, '{home}/servers/notes/server.mjs')),
@@ -152,7 +153,7 @@ describe('an entry with {home}', () => {
     expect((await inHome('moved', 'doctor')).stdout).toMatch(/mcp notes .*starts/)
   })
 
-  it('still starts if it has an absolute path, and is called pinned', async () => {
+  it('still starts if it has an absolute path, and is called pinned', LONG, async () => {
     pin('notes')
     writeFileSync(
       join(folder, 'home/config.json'),

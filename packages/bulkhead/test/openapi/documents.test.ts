@@ -2,6 +2,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
 import { caller, OpenapiFixture, namesOf, person, type Documents } from './fixture.ts'
 import { shopDocument } from './shop.ts'
@@ -52,7 +53,7 @@ it('asks again when the definition or the server of a tool changes, and not for 
   expect(await call('getOrder', { id: '1' })).toMatchObject({ error: { code: 'ToolNotRegistered' } })
 })
 
-it('a host that watches uses a changed document', async () => {
+it('a host that watches uses a changed document', LONG, async () => {
   fixture.inHome(shopDocument())
   fixture.configure({ shop: { document: 'shop.json', baseUrl: fixture.shop.url } })
   const host = await fixture.open({ watch: true })
@@ -115,7 +116,7 @@ it('rules can name an operation by its origin, and a call cannot exceed the ceil
   expect(fixture.shop.seen).toHaveLength(before)
 })
 
-it('does not replace an existing tool name', async () => {
+it('does not replace an existing tool name', LONG, async () => {
   const operation = (operationId: string) => ({ get: { operationId } })
   fixture.inHome(
     shopDocument({
@@ -170,7 +171,7 @@ it('a trusted project can use documents of its own folder, and replaces no name 
   ])
 })
 
-it('the command line shows the origin of these tools', async () => {
+it('the command line shows the origin of these tools', LONG, async () => {
   fixture.inHome(shopDocument(), 'shop.yaml')
   fixture.configure({ shop: { document: 'shop.yaml', baseUrl: fixture.shop.url } })
   const run = (...args: string[]) => inside(args, fixture.folder, { PATH: process.env['PATH'] })

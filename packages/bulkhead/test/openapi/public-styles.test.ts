@@ -3,6 +3,7 @@ import type { Json } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { publicData } from '../../../../scripts/public-data.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { caller, OpenapiFixture, namesOf } from './fixture.ts'
 
 let fixture: OpenapiFixture
@@ -148,7 +149,7 @@ describe('parameters and bodies', () => {
     expect(arrived).toEqual(CASES.map(({ id, sent }) => `${id} ${sent}`))
   })
 
-  it('are sent as specified in a document with one operation per style', needs('public test data'), async () => {
+  it('are sent as specified with one operation per style', { ...needs('public test data'), ...LONG }, async () => {
     fixture.inHome(readFileSync(publicData('openapi/styles.json')!, 'utf8'), 'styles.json')
     fixture.configure({ styles: { document: 'styles.json', baseUrl: fixture.shop.url } })
     const host = await fixture.open()

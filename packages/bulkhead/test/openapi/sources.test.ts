@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { caller, namesOf, OpenapiFixture } from './fixture.ts'
 import { shopDocument } from './shop.ts'
 
@@ -51,7 +52,7 @@ it('a trusted project can use a document of several files', async () => {
   expect(namesOf(await fixture.open({ trust: 'once' }))).toEqual(['bundled'])
 })
 
-it('the program of the guide calls an operation', async () => {
+it('the program of the guide calls an operation', LONG, async () => {
   const [, program] = /^```ts shop\.ts\n([\s\S]*?)^```/m.exec(
     readFileSync(join(ROOT, 'docs/guides/openapi.md'), 'utf8'),
   )!

@@ -7,7 +7,7 @@ import { describeDocument, type DescribeOptions } from '@bulkhead/bridges/openap
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { publicData } from '../../../../scripts/public-data.ts'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
 import { useThreads } from '../extension-folder.ts'
 import { openShop } from './shop.ts'
@@ -64,7 +64,7 @@ it('api.json of the template is what generate.ts makes of its document', async (
   })
 })
 
-it('offers operations without ids and servers, of several files, and sends secrets, styles and bodies', async () => {
+it('offers operations without ids or servers, of several files, and sends secrets, styles, bodies', LONG, async () => {
   const shop = await openShop(({ method, url }, response) =>
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ method, url })),
   )

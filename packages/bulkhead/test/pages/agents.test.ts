@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agentManifestSchema } from '@bulkhead/contract/validation'
 import { expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { runProgram } from '../program-inside.ts'
 import { BLOCKS, ROOT } from './blocks.ts'
 
 const own = BLOCKS.filter(({ page }) => page === 'docs/guides/agents.md')
 const block = (file: string) => own.find((one) => one.file === file)!
 
-it.each(['review.ts', 'surface.ts'])('the program %s of the guide prints what the page says', async (file) => {
+it.each(['review.ts', 'surface.ts'])('the program %s of the guide prints what the page says', LONG, async (file) => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-agents-guide-')))
   try {
     for (const name of ['secrets', 'node_modules', 'home']) mkdirSync(join(folder, name))

@@ -1,9 +1,9 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { API } from 'typescript/unstable/sync'
 import { ceilingSet, configFileSchema, manifestSchema } from '@bulkhead/contract/validation'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 
 /** Blocks with a file name are complete programs. Each has its own test; tutorials.test.ts runs those of tutorials. */
@@ -48,7 +48,8 @@ beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-pages-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
 /** The errors of the compiler in blocks of code, each a module, with page and line. */
-function faultsOf(blocks: readonly Block[]): readonly string[] {
+async function faultsOf(blocks: readonly Block[]): Promise<readonly string[]> {
+  const { API } = await import('typescript/unstable/sync')
   mkdirSync(join(folder, 'node_modules/@types'), { recursive: true })
   for (const [name, target] of [
     ['bulkhead', 'packages/bulkhead'], ['@bulkhead', 'packages/bulkhead/node_modules/@bulkhead'],
@@ -102,7 +103,7 @@ it('every block is in a language that a test checks', () => {
   ).toEqual(RUN_BY_THEIR_OWN.toSorted())
 })
 
-it('the code of every page compiles with strict settings, and an error names its page and line', () => {
+it('the code of every page compiles with strict settings, and an error names its page and line', LONG, async () => {
   const code = BLOCKS.filter(({ page, language, file }) =>
     (language === 'ts' || language === 'js') && file === undefined
     || (language === 'ts' && /^docs\/(?:tutorials|guides\/publishing)/.test(page) && !file?.endsWith('.test.ts')))
@@ -110,7 +111,7 @@ it('the code of every page compiles with strict settings, and an error names its
     page: 'docs/x.md', line: 10, language: 'ts', file: undefined,
     text: 'await session.close()\nawait session.cloze()\n',
   }
-  expect(faultsOf([...code, wrong])).toEqual([expect.stringMatching(/^docs\/x\.md:12: error TS2551: .*'cloze'/)])
+  expect(await faultsOf([...code, wrong])).toEqual([expect.stringMatching(/^docs\/x\.md:12: error TS2551: .*'cloze'/)])
 })
 
 it.each(

@@ -2,10 +2,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { runProgram } from '../program-inside.ts'
 import { BLOCKS, ROOT } from './blocks.ts'
 
-it('the program of the guide prints what the page says', async () => {
+it('the program of the guide prints what the page says', LONG, async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-hooks-guide-')))
   const own = BLOCKS.filter(({ page }) => page === 'docs/guides/hooks.md')
   const program = own.findIndex(({ file }) => file === 'policy.ts')

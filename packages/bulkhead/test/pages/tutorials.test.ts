@@ -9,7 +9,7 @@ import { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
 import { useThreads } from '../extension-folder.ts'
 import { runProgram } from '../program-inside.ts'
@@ -128,10 +128,15 @@ const forMachine = (text: string): string =>
   has('bubblewrap') ? text : text.replaceAll('"type": "local", "command"', '"type": "local", "jail": false, "command"')
 
 const WITH_SERVER = 'docs/tutorials/workers.md'
+/** They start processes. */
+const HEAVY = ['first-tool', 'two-replicas', 'guard-an-mcp-server'].map((name) => `docs/tutorials/${name}.md`)
+const LIGHT = TUTORIALS.filter((page) => page !== WITH_SERVER && !HEAVY.includes(page))
 
-it.each(TUTORIALS.filter((page) => page !== WITH_SERVER))('%s works step by step', WALLS, follow)
+it.each(LIGHT)('%s works step by step', WALLS, follow)
 
-it(`${WITH_SERVER} works step by step`, needs('PostgreSQL'), async () => {
+it.each(HEAVY)('%s works step by step', { tags: ['walls', 'long'] }, follow)
+
+it(`${WITH_SERVER} works step by step`, { ...needs('PostgreSQL'), ...LONG }, async () => {
   store = (await sharedPostgres()).url(newSchema())
   await follow(WITH_SERVER)
 })

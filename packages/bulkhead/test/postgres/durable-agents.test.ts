@@ -1,3 +1,4 @@
+// @module-tag long
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -7,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
+import { BUNDLED } from '../bundled.ts'
 import { BLOCKS, ROOT } from '../pages/blocks.ts'
 
 let folder: string
@@ -27,7 +29,7 @@ const lines = (name: string) => readFileSync(join(folder, name), 'utf8')
 describe('the example with DBOS', needs('PostgreSQL'), () => {
   it('goes on after its process was killed, and orders once', async () => {
     const url = (await sharedPostgres()).url(newSchema())
-    const start = () => spawn(process.execPath, ['orders.ts', 'order-1'], {
+    const start = () => spawn(process.execPath, [...BUNDLED, 'orders.ts', 'order-1'], {
       cwd: folder, env: { ...process.env, HOME: folder, DATABASE_URL: url }, stdio: ['ignore', 'pipe', 'inherit'],
     })
     const first = start()

@@ -56,7 +56,10 @@ describe('bulkhead store', needs('PostgreSQL'), () => {
       `postgres://postgres:Tr0ub4dor@127.0.0.1:${port}/postgres`,
       'postgres://postgres:Tr0ub4dor@[/x', 'mysql://postgres:Tr0ub4dor@127.0.0.1/x',
       `postgres://postgres:Tr0ub4dor@127.0.0.1:${port}/postgres?sslmode=require`,
+      'postgres://postgres:12/Tr0ub4dor@127.0.0.1/x',
     ]
+    const unnamed = ['audit', 'verify', '--store', 'postgres:postgres:Tr0ub4dor@127.0.0.1/x']
+    expect((await inside(unnamed, folder)).stderr).toMatch(/^ConfigInvalid The URL of the store must begin with/)
     const unreachable = { BULKHEAD_STORE: 'postgres://postgres:Tr0ub4dor@127.0.0.1:1/x' }
     expect((await inside(['doctor'], folder, unreachable)).stdout)
       .toMatch(/postgres@127\.0\.0\.1:1\/x cannot be reached/)

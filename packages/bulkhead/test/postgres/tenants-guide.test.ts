@@ -1,3 +1,4 @@
+// @module-tag long
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -7,6 +8,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { newSchema, sharedPostgres } from '../../../../scripts/postgres/server.ts'
+import { BUNDLED } from '../bundled.ts'
 import { inside } from '../command-inside.ts'
 import { BLOCKS, ROOT } from '../pages/blocks.ts'
 
@@ -35,7 +37,7 @@ describe('the back end of the guide', needs('PostgreSQL'), () => {
         ['store', 'tenant', 'add', name, '--home', home], folder, { BULKHEAD_STORE: env.STORE_URL })
       expect([added.code, added.stderr]).toEqual([0, expect.any(String)])
     }
-    const child = spawn(process.execPath, ['back-end.ts'], {
+    const child = spawn(process.execPath, [...BUNDLED, 'back-end.ts'], {
       cwd: folder, env: { ...process.env, HOME: folder, ...env }, stdio: ['ignore', 'pipe', 'inherit'],
     })
     const ended = once(child, 'close')

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgresStore } from '@bulkhead/store-postgres'
 import pg from 'pg'
 import { needs } from '../../../../scripts/machine.ts'
@@ -64,10 +64,8 @@ describe('hosts of tenants', needs('PostgreSQL'), () => {
       expect([added.code, added.stderr]).toEqual([0, expect.stringContaining(`host.forTenant('${name}')`)])
     }
   })
-  afterAll(async () => {
-    await Promise.all(hosts.map((host) => host.close()))
-    rmSync(folder, { recursive: true, force: true })
-  })
+  afterEach(async () => { await Promise.all(hosts.splice(0).map((host) => host.close())) })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   it('have approvals, audits, files and secrets each for itself, also for the same principal', async () => {
     const main = await open()
@@ -127,16 +125,17 @@ describe('hosts of tenants', needs('PostgreSQL'), () => {
     }, 3_000)
     const first = await tenants.host('acme')
     const session = await first.openSession()
-    // Longer than a host without a session stays.
-    await new Promise((resolve) => { setTimeout(resolve, 4_000) })
-    expect([await tenants.host('acme') === first, closed]).toEqual([true, []])
+    await tenants.host('globex')
+    await expect.poll(() => closed).toEqual(['globex'])
+    expect(await tenants.host('acme')).toBe(first)
     expect(await connections()).toEqual({ acme: expect.any(Number) as unknown })
     await session.close()
-    await expect.poll(() => closed).toEqual(['acme'])
+    await expect.poll(() => closed).toEqual(['globex', 'acme'])
     await expect.poll(connections).toEqual({})
     expect(await tenants.host('acme')).not.toBe(first)
     await tenants.close()
-    expect([made, closed]).toEqual([[['acme', 'declined'], ['acme', 'declined']], ['acme', 'acme']])
+    expect(closed).toEqual(['globex', 'acme', 'acme'])
+    expect(made).toEqual(['acme', 'globex', 'acme'].map((tenant) => [tenant, 'declined']))
     expect(await said(tenants.host('acme'))).toEqual(refused('HostClosed', /closed/))
   })
 
@@ -156,5 +155,82 @@ describe('hosts of tenants', needs('PostgreSQL'), () => {
     expect(await said(open({ store: file, tenant: 'acme' }))).toEqual(oneTenant)
     const memory = { workspace: folder, home: home(), cache: CACHE, env: {} }
     expect(await said(createHost({ ...memory, tenant: 'acme' }))).toEqual(oneTenant)
+  })
+
+  it('have budgets each for itself, counted once over the hosts of a tenant', async () => {
+    const limited = { ...config, budget: { calls: 10 } }
+    const [here, there] = await Promise.all([open({ config: limited }), open({ config: limited })])
+    /** How many of eight calls of one principal ran in each of these hosts. */
+    const spend = async (...of: readonly Host[]) => Promise.all(of.map(async (host, index) => {
+      const session = await host.openSession({ mode: 'yolo', principal: { id: 'ada' } })
+      const calls = Array.from({ length: 8 }, (_, number) =>
+        session.call({ id: `${index}-${number}`, name: 'list', arguments: { path: '.' } }))
+      return { session, outcomes: await Promise.all(calls) }
+    }))
+    const codes = (spent: Awaited<ReturnType<typeof spend>>) => spent.flatMap(({ outcomes }) => outcomes)
+      .map((outcome) => outcome.type === 'error' ? outcome.error.code : 'ran').toSorted()
+    const [acme, again] = await Promise.all([here.forTenant('acme'), there.forTenant('acme')])
+    expect(again).not.toBe(acme)
+    const spent = await Promise.all([
+      spend(acme, again), here.forTenant('globex').then((globex) => spend(globex)), spend(here),
+    ])
+    const [ofAcme, ofGlobex, ofMain] = spent.map(codes)
+    expect(ofAcme).toEqual([...Array<string>(6).fill('BudgetExhausted'), ...Array<string>(10).fill('ran')])
+    expect([ofGlobex, ofMain]).toEqual(Array(2).fill(Array(8).fill('ran')))
+    // What is left of one budget, while that of the other is used up.
+    const rest = await spend(await there.forTenant('globex'))
+    expect(codes(rest)).toEqual([...Array<string>(6).fill('BudgetExhausted'), ...Array<string>(2).fill('ran')])
+    await Promise.all([...spent, rest].flat().map(({ session }) => session.close()))
+    // Tenants need not have the same one.
+    await acme.close()
+    const less = await here.forTenant('acme', { config: { ...config, budget: { calls: 3 } } })
+    const last = await spend(less)
+    expect(codes(last).filter((code) => code === 'ran')).toHaveLength(3)
+    await last[0]!.session.close()
+  })
+
+  it('have no connection without a session, and hear with the next one what happened meanwhile', async () => {
+    const idleMs = 300
+    const openAcme = async () => {
+      const tenant = { name: 'acme', folder: join(home(), 'tenants') }
+      const store = await openPostgresStore({ url, tenant }, { idleMs })
+      return { store, host: await open({ store, workspace: join(folder, 'work/acme') }) }
+    }
+    mkdirSync(join(folder, 'work/acme'), { recursive: true })
+    const [main, one, two] = [await open(), await openAcme(), await openAcme()]
+    const three = await open({ tenant: 'acme', workspace: join(folder, 'work/acme') })
+    await write(three, 'first')
+    const left = await three.openSession({ principal: { id: 'ada' } })
+    await left.call({ id: 'read', name: 'read', arguments: { path: 'a.txt' } })
+    await three.close()
+    const kept = await one.host.openSession({ principal: { id: 'ada' } })
+    const listed = async () => (await one.host.hosts()).map(({ sessions }) => sessions.length)
+    await expect.poll(listed).toEqual([1])
+    await (await two.host.openSession({ principal: { id: 'ada' } })).close()
+    expect(await listed()).toHaveLength(2)
+    // A session that is open keeps its host listed, and its connections.
+    await expect.poll(listed).toEqual([1])
+    await kept.close()
+    await expect.poll(connections).toEqual({})
+    expect(await one.host.hosts()).toEqual([])
+
+    await main.freeze({ by: 'operator' })
+    const session = await one.host.resumeSession(left.id, { principal: { id: 'ada' } })
+    // Its claim counts before its first call.
+    expect(await said(two.host.resumeSession(left.id, { principal: { id: 'ada' } })))
+      .toEqual(refused('SessionActiveElsewhere', /open in another host/))
+    const call = { name: 'write', arguments: { path: 'a.txt', content: 'b' } }
+    expect(await session.call({ ...call, id: 'frozen' })).toMatchObject({ error: { code: 'HostFrozen' } })
+    const shown = async () => (await two.host.hosts()).flatMap(({ sessions }) => sessions)
+    await expect.poll(shown).toHaveLength(1)
+    await session.close()
+    await expect.poll(connections).toEqual({})
+
+    await main.thaw()
+    expect(await write(one.host, 'approved')).toBe(false)
+    await expect.poll(connections).toEqual({})
+    for (const { id } of await two.host.approvals.list()) await two.host.approvals.revoke(id, 'Ada')
+    expect(await write(one.host, 'revoked')).toBe(true)
+    await Promise.all([one, two].map(async ({ store, host }) => { await host.close(); await store.close() }))
   })
 })

@@ -1,5 +1,6 @@
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
 import { clientOf, ERAS, type Era } from '../mcp/served-world.ts'
 import { McpReplicas, TOKEN, type McpReplica } from './mcp-replicas.ts'
@@ -45,7 +46,7 @@ describe('clients of both eras behind a proxy that asks three replicas in turn',
     expect(clients.map(({ asked }) => asked())).toEqual([8, 8])
   })
 
-  it('keep their session and its approvals when each replica is replaced in turn', async () => {
+  it('keep their session and its approvals when each replica is replaced in turn', LONG, async () => {
     const old = await replicas.living(2)
     const proxy = await replicas.proxy()
     let asked = 0
@@ -148,7 +149,7 @@ describe('after kill -9 of a replica', () => {
     await a.kill()
   })
 
-  it('a client learns that the replica has ended which ran its call, and the call is not made again', async () => {
+  it('a client learns that the replica has ended which ran its call; it is not made again', LONG, async () => {
     const readAll = async (): Promise<void> => { while (!(await running.read()).done); }
     await expect(readAll()).rejects.toThrow('terminated')
     // No replica has its session now, and another client cannot take it.

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StreamableHTTPClientTransport, type Client } from '@modelcontextprotocol/client'
+import { BUNDLED } from '../bundled.ts'
 import { shareVerified } from '../cache.ts'
 import { useThreads, writeExtension } from '../extension-folder.ts'
 import { clientOf, type Era, type Person } from '../mcp/served-world.ts'
@@ -61,7 +62,7 @@ export class McpReplicas {
   }
 
   async start(): Promise<McpReplica> {
-    const args = [BIN, 'mcp', '--http', '--port', '0', '--workspace', this.workspace, '--home', this.home]
+    const args = [...BUNDLED, BIN, 'mcp', '--http', '--port', '0', '--workspace', this.workspace, '--home', this.home]
     const env = {
       NO_COLOR: '1', HOME: this.folder, BULKHEAD_MCP_TOKEN: TOKEN,
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { IN_THREADS, writeExtension } from '../extension-folder.ts'
 import { type Replica, ReplicaProcess, startReplica } from './replica.ts'
 
@@ -48,7 +49,7 @@ const CALLS = [
 ] as const
 
 // One host for all of it, because a process takes more than a second of CPU time to start.
-it('questions in a session without pause stay open when its host dies, and the calls go on in another', async () => {
+it('questions in a session without pause stay open when its host dies, and calls go on in another', LONG, async () => {
   const [a, b] = [await replica(ReplicaProcess.start), await replica()]
   const ids: string[] = []
   for (const [method, ...args] of CALLS) {

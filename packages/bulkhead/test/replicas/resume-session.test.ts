@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { IN_THREADS, writeExtension } from '../extension-folder.ts'
 import { type Replica, ReplicaProcess, startReplica } from './replica.ts'
 
@@ -31,7 +32,7 @@ async function replica(config: object = CONFIG, start = startReplica): Promise<R
 }
 
 // One host for both sessions, because a process takes more than a second of CPU time to start.
-it('sessions continue in another host after their host was killed, without what was revoked', async () => {
+it('sessions continue in another host after their host was killed, without what was revoked', LONG, async () => {
   const a = await replica(CONFIG, ReplicaProcess.start)
   const without = await a.ask('open', {}, { decision: 'session' })
   await a.ask('call', 'o', 'write', { path: 'other.txt', content: 'one' })

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { IN_THREADS, writeExtension } from '../extension-folder.ts'
 import { type Replica, ReplicaProcess, startReplica } from './replica.ts'
 
@@ -40,7 +41,7 @@ it('three hosts spend the budget of one principal once', async () => {
   expect(await other.ask('call', 'x', 'acts', {})).toMatchObject({ type: 'output' })
 })
 
-it('what a killed host had reserved stays counted, as long as another session of the principal is open', async () => {
+it('what a killed host had reserved stays counted while another session of the principal is open', LONG, async () => {
   const [a, b] = [await opened('ada', ReplicaProcess.start), await opened('ada')]
   expect(succeeded(await a.ask('callMany', calls('a', 6)))).toBe(6)
   await a.end()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { BulkheadError, createHost, openSqliteStore, type SessionOptions } from '../../src/index.ts'
 import { BUNDLED } from '../bundled.ts'
 import { CACHE } from '../cache.ts'
@@ -99,7 +100,7 @@ it('when two processes resume one paused call, one gets it and the other gets an
   await host.close()
 })
 
-it('a call whose process was killed after its resume can be resumed again with its answer', async () => {
+it('a call whose process was killed after its resume can be resumed again with its answer', LONG, async () => {
   const paused = await pausedCall()
   const { host, session } = await openHere()
   other.tell(`${paused} Oslo`)

@@ -1,6 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import type { AgentInput, AgentRunner, CallProgress, Session } from '../../src/index.ts'
 import { createTestHost, type FakeTool } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
@@ -49,7 +50,7 @@ it('tool_search finds no tool that the session lacks or that a rule always denie
   expect(found).toMatchObject({ type: 'output', data: { matches: [{ id: 'crane_1' }] } })
 })
 
-it('a list of tools takes the name of a server with a hyphen, and patterns', async () => {
+it('a list of tools takes the name of a server with a hyphen, and patterns', LONG, async () => {
   const fixtures = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures')
   await using host = await createTestHost({ cache: CACHE, tools: { mem_a: 'a', mem_b: 'b' }, discover: 'when-asked' })
   const script = join(host.home, 'script.json')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { canonicalCall } from '@bulkhead/contract/dialects'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import type { HookContext, ToolCall } from '../../src/index.ts'
 import { createScriptedApprover, createTestHost } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
@@ -76,7 +77,7 @@ it('a blank command is invalid, and no person is asked', async () => {
   expect(approver.requests).toEqual([])
 })
 
-it('test_runner counts errors apart from failures, and keeps what a failing test printed', async () => {
+it('test_runner counts errors apart from failures, and keeps what a failing test printed', LONG, async () => {
   await using host = await createTestHost({ cache: CACHE })
   // The Python of the project has a report of pytest, so that the test needs neither.
   mkdirSync(join(host.workspace, '.venv/bin'), { recursive: true })
@@ -126,7 +127,7 @@ it('list_files lists a folder with its folders', async () => {
   expect(JSON.stringify(await session.call(call as ToolCall))).toContain('src')
 })
 
-it('an operation without an id is a tool with a stable name', async () => {
+it('an operation without an id is a tool with a stable name', LONG, async () => {
   const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
   const orders = { '/orders/{id}': { get: { parameters: [id], responses: {} } } }
   const offered = async (paths: JsonObject) => {

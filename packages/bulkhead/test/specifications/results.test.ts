@@ -6,10 +6,13 @@ import { toResponseTools } from '@bulkhead/bridges/openai'
 import { noteOfCut } from '@bulkhead/contract/dialects'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { serve } from '../../../tools-bundled/test/loopback.ts'
 import { createTestHost, type TestHostOptions } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
 import { CACHE } from '../cache.ts'
+
+const LONG_GIT = { tags: ['git', 'long'] }
 
 async function opened(options: TestHostOptions = {}) {
   const host = await createTestHost({ cache: CACHE, ...options })
@@ -50,7 +53,7 @@ it('the output schema of a tool reaches the APIs that take it', async () => {
   }
 })
 
-it('bash runs longer than its default if the call asks for it, and keeps partial output', async () => {
+it('bash runs longer than its default if the call asks for it, and keeps partial output', LONG, async () => {
   await using world = await opened({ config: { tools: { bash: { timeoutMs: 700 } } } })
   const command = 'echo begun; sleep 1; echo done'
   expect(await world.call('bash', { command, timeout_ms: 20_000 })).toMatchObject({
@@ -59,7 +62,7 @@ it('bash runs longer than its default if the call asks for it, and keeps partial
   expect(JSON.stringify(await world.call('bash', { command: 'echo begun; sleep 60' }))).toContain('begun')
 })
 
-const LONG = 3_000_000
+const BYTES = 3_000_000
 const letters = (count: number, stream = 1) =>
   `head -c ${count} /dev/zero | tr '\\0' ${stream === 1 ? 'a' : 'b'} >&${stream}`
 
@@ -70,13 +73,13 @@ beforeAll(async () => {
 })
 afterAll(() => plain[Symbol.asyncDispose]())
 
-it('a long stream of bash is in its saved file, whole', async () => {
-  const { metadata } = await plain.call('bash', { command: letters(LONG) })
+it('a long stream of bash is in its saved file, whole', LONG, async () => {
+  const { metadata } = await plain.call('bash', { command: letters(BYTES) })
   expect(metadata).toMatchObject({ truncated: true })
-  expect(statSync(metadata.output_path!).size).toBeGreaterThanOrEqual(LONG)
+  expect(statSync(metadata.output_path!).size).toBeGreaterThanOrEqual(BYTES)
 })
 
-it('a long diff of git is in its saved file, whole', { tags: ['git'] }, async () => {
+it('a long diff of git is in its saved file, whole', LONG_GIT, async () => {
   await using world = await opened()
   const { workspace } = world.host
   const git = (...args: readonly string[]) => execFileSync('git', ['-C', workspace, ...args])
@@ -84,7 +87,7 @@ it('a long diff of git is in its saved file, whole', { tags: ['git'] }, async ()
   writeFileSync(join(workspace, 'long.txt'), '')
   git('add', 'long.txt')
   git('-c', 'user.name=A', '-c', 'user.email=a@example.org', 'commit', '-qm', 'empty')
-  writeFileSync(join(workspace, 'long.txt'), `${'a'.repeat(99)}\n`.repeat(LONG / 100))
+  writeFileSync(join(workspace, 'long.txt'), `${'a'.repeat(99)}\n`.repeat(BYTES / 100))
   const diffs = [await world.call('git', { action: 'diff' })]
   git('-c', 'user.name=A', '-c', 'user.email=a@example.org', 'commit', '-qam', 'long')
   diffs.push(await world.call('git', { action: 'show' }))
@@ -94,11 +97,11 @@ it('a long diff of git is in its saved file, whole', { tags: ['git'] }, async ()
       metadata: { truncated: true },
     })
     expect(outcome.metadata.output_cut).toBeUndefined()
-    expect(readFileSync(outcome.metadata.output_path!, 'utf8').match(/^\+a{99}$/gm)).toHaveLength(LONG / 100)
+    expect(readFileSync(outcome.metadata.output_path!, 'utf8').match(/^\+a{99}$/gm)).toHaveLength(BYTES / 100)
   }
 })
 
-it('a long list of git is in its saved file, whole, and the model gets both ends', { tags: ['git'] }, async () => {
+it('a long list of git is in its saved file, whole, and the model gets both ends', LONG_GIT, async () => {
   await using world = await opened()
   const { workspace } = world.host
   const subject = (index: number) => `${index} ${'s'.repeat(2_000)}`
@@ -133,7 +136,7 @@ it('a long list of git is in its saved file, whole, and the model gets both ends
   }
 })
 
-it('a nested call returns both ends and saves nothing; what the model sees of it is saved', async () => {
+it('a nested call returns both ends and saves nothing; what the model sees of it is saved', LONG, async () => {
   await using world = await opened({ config: { tools: { code_mode: { enabled: true } } } })
   const code = `const { stdout, truncated } = await tools.bash({ command: 'seq 1 400000' })
     return { truncated, first: stdout.slice(0, 4), last: stdout.slice(-7), all: stdout }`
@@ -144,18 +147,19 @@ it('a nested call returns both ends and saves nothing; what the model sees of it
   expect(JSON.parse(saved)).toMatchObject({ value: { truncated: true, first: '1\n2\n', last: '400000\n' } })
 })
 
-it('what tests write to stderr is in its saved file, whole', async () => {
+it('what tests write to stderr is in its saved file, whole', LONG, async () => {
   await using world = await opened()
   const put = (path: string, content: string) => writeFileSync(join(world.host.workspace, path), content)
   put('package.json', '{"type":"module","scripts":{"test":"node --test"}}')
   put('a.test.js', `import test from 'node:test'
     test('fails', () => {
-      for (let i = 0; i < ${LONG / 1000}; i++) console.error('e'.repeat(999))
+      for (let i = 0; i < ${BYTES / 1000}; i++) console.error('e'.repeat(999))
       throw new Error('no')
     })`)
   const outcome = await world.call('test_runner', { path: 'a.test.js' })
   expect(outcome).toMatchObject({ type: 'output', data: { failed: 1, truncated: true }, metadata: { truncated: true } })
-  expect(readFileSync(outcome.metadata.output_path!, 'utf8').split('e'.repeat(999)).length).toBeGreaterThan(LONG / 1000)
+  const saved = readFileSync(outcome.metadata.output_path!, 'utf8')
+  expect(saved.split('e'.repeat(999)).length).toBeGreaterThan(BYTES / 1000)
 })
 
 it('both long streams of bash stay in data', async () => {
@@ -168,14 +172,17 @@ it('both long streams of bash stay in data', async () => {
   for (const letter of ['a', 'b']) expect(saved.split(letter).length).toBeGreaterThan(300_000)
 })
 
-it.each([64_000_000, 500_000])('a result claims to be saved whole only if it is: savedBytes %i', async (savedBytes) => {
+async function claimsWhole(savedBytes: number): Promise<void> {
   await using world = await opened({ config: { limits: { savedBytes } } })
-  const { metadata } = await world.call('bash', { command: letters(LONG) })
+  const { metadata } = await world.call('bash', { command: letters(BYTES) })
   const { output_path: path } = metadata
-  const isWhole = path !== undefined && statSync(path).size >= LONG
+  const isWhole = path !== undefined && statSync(path).size >= BYTES
   expect(/the whole is in/i.test(noteOfCut(metadata)!)).toBe(isWhole)
-  expect(isWhole).toBe(savedBytes > LONG)
-})
+  expect(isWhole).toBe(savedBytes > BYTES)
+}
+
+it.each([500_000])('a result claims to be saved whole only if it is: savedBytes %i', claimsWhole)
+it.each([64_000_000])('a result claims to be saved whole only if it is: savedBytes %i', LONG, claimsWhole)
 
 it('the output of a tool has the configured size, and an unknown setting costs no tool', async () => {
   const tools = { bash: { maxOutput: '1KB' }, read: { colour: 'red' } }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it, vi } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { createFakeClock, createScriptedApprover, createTestHost as createWhole } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
 import { CACHE } from '../cache.ts'
@@ -63,7 +64,7 @@ it('registers results, functions and definitions as tools', async () => {
   expect(await session.call({ id: '5', name: 'pay', arguments: { sum: 1 } })).toFailWith('ApprovalDenied')
 })
 
-it('loads an extension from its folder, with its configuration and state', async () => {
+it('loads an extension from its folder, with its configuration and state', LONG, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'test-extension-'))
   cpSync(
     realpathSync(join(import.meta.dirname, '../../../contract/node_modules/zod')), join(folder, 'node_modules/zod'),

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { ApprovalRequest, UndoReport } from '@bulkhead/contract'
 import { createMemoryStore } from '@bulkhead/store'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { approvalText } from '../../src/facade/terminal/prompt-text.ts'
 import { defineTool, openSqliteStore, type Host, type Session } from '../../src/index.ts'
 import { BUNDLED } from '../bundled.ts'
@@ -61,7 +62,7 @@ it('puts back what a command created, changed and removed, with modes, folders a
   expect(everything()).toEqual(after)
 })
 
-it('keeps nothing for a command that only reads, or that changes nothing', async () => {
+it('keeps nothing for a command that only reads, or that changes nothing', LONG, async () => {
   world.write('a.txt', 'one\n')
   utimesSync(join(world.workspace, 'a.txt'), 1, 1)
   await bash('cat a.txt')
@@ -72,7 +73,7 @@ it('keeps nothing for a command that only reads, or that changes nothing', async
 
 const cli = (...args: readonly string[]) => inside(['undo', ...args, '--home', world.home], world.workspace)
 
-it('is undone by the command line, and removes its copies', async () => {
+it('is undone by the command line, and removes its copies', LONG, async () => {
   world.write('a.txt', 'one\n')
   await bash('sed -i s/one/two/ a.txt', 'call_1')
   const journal = join(world.home, 'changes')
@@ -86,7 +87,7 @@ it('is undone by the command line, and removes its copies', async () => {
   expect(world.read('a.txt')).toBe('one\n')
 })
 
-it('records what a command did before it was ended: by its timeout, and with its call', async () => {
+it('records what a command did before it was ended: by its timeout, and with its call', LONG, async () => {
   world.write('a.txt', 'one\n')
   await world.call(session, 'bash', { command: 'sh -c "echo late > a.txt; sleep 60"', timeout_ms: 3_000 })
   expect(await undo()).toMatchObject({ files: [{ path: 'a.txt', action: 'restore' }] })
@@ -115,7 +116,7 @@ it('refuses to undo what was changed since, and what a link leads away from now'
   expect(world.read('elsewhere/b.txt')).toBe('two\n')
 })
 
-it('leaves to other calls what they changed, and records once what two commands changed at the same time', async () => {
+it('leaves to other calls what they changed, and records once what two commands changed at once', LONG, async () => {
   world.write('a.txt', 'one\n')
   world.write('b.txt', 'two\n')
   const waiting = (file: string, then: string): string =>
@@ -176,7 +177,7 @@ it('says before the call, and in an explanation, that its changes are not record
   expect(asked.at(-1)?.notRecorded).toBe('this host keeps no record of changes')
 })
 
-it('leaves no copies and says that it cannot be undone if the host is killed meanwhile', async () => {
+it('leaves no copies and says that it cannot be undone if the host is killed meanwhile', LONG, async () => {
   await host.close()
   world.write('a.txt', 'one\n')
   const killed = spawn(process.execPath, [

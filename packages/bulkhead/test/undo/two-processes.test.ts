@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { openSqliteStore } from '../../src/index.ts'
@@ -68,7 +69,7 @@ async function undoTwice(world: UndoWorld, whenBoth: (first: Awaited<ReturnType<
   const [first, second] = await Promise.all([start(world, session.id), start(world, session.id)])
   first.begin()
   await first.next()
-  while (deleted.length === 0) await new Promise(setImmediate)
+  while (deleted.length === 0) await delay(10)
   second.begin()
   await second.next()
   await whenBoth(first)

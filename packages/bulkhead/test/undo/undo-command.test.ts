@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RecordedChange } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { changedCalls, readTarget } from '../../src/cli/calls/undo-target.ts'
 import { openSqliteStore } from '../../src/index.ts'
 import { inside } from '../command-inside.ts'
@@ -14,7 +15,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 const undo = (...args: readonly string[]) =>
   inside(['undo', ...args, '--home', world.home], realpathSync(world.workspace))
 
-it('lists what changed since a time, and puts all of it back, also what several calls wrote to a file', async () => {
+it('lists what changed since a time, and puts all of it back, also what several calls wrote', LONG, async () => {
   world.write('a.txt', 'one\n')
   const host = await world.open({ store: await openSqliteStore({ file: join(world.home, 'bulkhead.db') }) })
   for (const content of ['two\n', 'three\n']) {
@@ -89,7 +90,7 @@ it('lists the calls that changed files, shows the diff, puts files back, and can
   expect(world.read('a.txt')).toBe('mine\n')
 })
 
-it('undoes the last call that is not undone, and then the one before', async () => {
+it('undoes the last call that is not undone, and then the one before', LONG, async () => {
   const host = await world.open({ store: await openSqliteStore({ file: join(world.home, 'bulkhead.db') }) })
   const session = await host.openSession({ mode: 'yolo' })
   await world.call(session, 'write', { path: 'a.txt', content: 'one\n' }, 'call_1')

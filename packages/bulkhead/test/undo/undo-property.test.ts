@@ -62,5 +62,5 @@ it('restores every file and folder, byte for byte, and takes that back too', asy
       expect(world.tree()).toEqual(after)
     }
     await session.close()
-  }), { numRuns: thoroughly(12, 3_000) })
+  }), { numRuns: thoroughly(6, 3_000) })
 })

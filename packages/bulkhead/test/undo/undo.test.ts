@@ -2,6 +2,7 @@ import { chmodSync, existsSync, rmdirSync, rmSync, statSync, truncateSync, write
 import { join } from 'node:path'
 import { createMemoryStore } from '@bulkhead/store'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { defineTool, type Host, type Session } from '../../src/index.ts'
 import { UndoWorld } from './undo-world.ts'
 
@@ -129,7 +130,7 @@ describe('undo', () => {
     expect(await call('undo', {})).toMatchObject({ files: [{ path: 'new', action: 'remove' }] })
   })
 
-  it('restores a file that is longer than a tool may write', async () => {
+  it('restores a file that is longer than a tool may write', LONG, async () => {
     truncateSync(join(world.workspace, 'a.txt'), 9 * 1024 ** 2)
     await call('write', { path: 'a.txt', content: 'x' })
     expect(await call('undo', {})).toMatchObject({ files: [{ path: 'a.txt', action: 'restore' }] })
@@ -154,7 +155,7 @@ describe('undo', () => {
     expect(statSync(join(world.workspace, 'a.txt')).mode & 0o777).toBe(0o755)
   })
 
-  it('names the commands that it cannot undo', async () => {
+  it('names the commands that it cannot undo', LONG, async () => {
     world.exceedLimits()
     await call('bash', { command: 'touch made' }, 'shell')
     expect(await call('undo', { call: 'shell' })).toMatchObject({

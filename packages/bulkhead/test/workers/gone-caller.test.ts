@@ -1,3 +1,4 @@
+// @module-tag long
 import { join } from 'node:path'
 import { openPostgresStore } from '@bulkhead/store-postgres'
 import pg from 'pg'

@@ -54,7 +54,7 @@ async function runTest(
   const vitest = spawn(
     join(ROOT, 'node_modules/.bin/vitest'),
     [
-      'run', '--config', '../../vitest.shared.ts', '--retry', '0', '--bail', '1', ...(inSoak ? ['--mode', 'soak'] : []),
+      'run', '--config', '../../vitest.shared.ts', '--mode', inSoak ? 'soak' : 'long', '--retry', '0', '--bail', '1',
       test.slice(folder.length + 1),
     ],
     { cwd: join(copy, folder), stdio: ['ignore', 'pipe', 'pipe'], timeout: HANGS_MS, killSignal: 'SIGKILL' },

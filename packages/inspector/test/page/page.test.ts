@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
-import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { barriers, button, inBrowser, link } from './in-browser.ts'
 import { approval, call, detail } from './samples.ts'
 
@@ -29,7 +29,7 @@ describe('the page', needs('Chromium'), () => {
       await link(page, view).click()
       await page.getByText(shown[view]).first().waitFor()
       // Those of a real host are in its own test.
-      for (const colorScheme of thoroughly(at < 3 ? [COLORS[at % 2]!] : [], COLORS)) {
+      for (const colorScheme of thoroughly(at < 2 ? [COLORS[at % 2]!] : [], COLORS)) {
         await page.emulateMedia({ colorScheme })
         expect({ view, colorScheme, barriers: await barriers(page) }).toEqual({ view, colorScheme, barriers: [] })
       }
@@ -43,7 +43,7 @@ describe('the page', needs('Chromium'), () => {
     expect(errors).toEqual([])
   })
 
-  it('fits into 360 pixels', async () => {
+  it('fits into 360 pixels', LONG, async () => {
     const server = await serve()
     const subject = 'a-very-long-name-of-a-file-'.repeat(9)
     server.calls = Array.from({ length: 50 }, (_, at) => call(`c${at}`, { subject }))
@@ -64,7 +64,7 @@ describe('the page', needs('Chromium'), () => {
     expect(errors).toEqual([])
   })
 
-  it('says how to sign in a second tab, and then opens the call that it asked for', async () => {
+  it('says how to sign in a second tab, and then opens the call that it asked for', LONG, async () => {
     const server = await serve()
     const pushed = call('push', { tool: 'bash', subject: 'git push' })
     server.details.set(pushed.id, detail(pushed))
@@ -83,7 +83,7 @@ describe('the page', needs('Chromium'), () => {
     expect(errors).toEqual([])
   })
 
-  it('says that the connection is lost, connects again, and asks to sign in if the server is another', async () => {
+  it('says that the connection is lost, connects again, and asks to sign in at another server', LONG, async () => {
     const server = await serve()
     const { page } = await tab()
     await page.goto(server.link)
@@ -101,7 +101,7 @@ describe('the page', needs('Chromium'), () => {
     await button(page, 'Sign in').waitFor()
   })
 
-  it('lists calls as they run, and remembers the filters', async () => {
+  it('lists calls as they run, and remembers the filters', LONG, async () => {
     const server = await serve()
     server.calls = Array.from({ length: 150 }, (_, at) => call(`old${at}`, { at: 1_000 + at }))
     const { page, errors } = await tab()
@@ -140,7 +140,7 @@ describe('the page', needs('Chromium'), () => {
     expect(errors).toEqual([])
   })
 
-  it('shows one call as a flame in which waiting for a person has its own colour, and exports it', async () => {
+  it('shows one call as a flame in which waiting for a person has its own colour, and exports it', LONG, async () => {
     const server = await serve()
     const pushed = call('push', { tool: 'bash', subject: 'git push', ms: 8_464, waitedMs: 8_100 })
     server.calls = [pushed]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
-import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import type { WaitingQuestion } from '../../src/protocol.ts'
 import { barriers, button, inBrowser } from './in-browser.ts'
 import { approval } from './samples.ts'
@@ -47,7 +47,7 @@ describe('what waits', needs('Chromium'), () => {
     expect(errors).toEqual([])
   })
 
-  it('can be allowed until a time, or by a rule that is shown and can be narrowed', async () => {
+  it('can be allowed until a time, or by a rule that is shown and can be narrowed', LONG, async () => {
     const { server, page } = await opened({ timezoneId: 'Europe/Berlin' })
     const decisions = () => server.taken.map(({ decision }) => decision)
     server.ask(approval('a1'))
@@ -127,7 +127,7 @@ describe('what waits', needs('Chromium'), () => {
     expect(errors).toEqual([])
   })
 
-  it('is inert again when it moves up', async () => {
+  it('is inert again when it moves up', LONG, async () => {
     const { server, page } = await opened()
     server.ask(approval('a1'), approval('a2', { since: Date.now(), tool: 'edit' }))
     await page.getByText('edit asks for approval').click()
@@ -145,7 +145,7 @@ describe('what waits', needs('Chromium'), () => {
     expect(await page.evaluate('seen')).toContain(true)
   })
 
-  it('says why it cannot be answered here', async () => {
+  it('says why it cannot be answered here', LONG, async () => {
     const { server, page } = await opened()
     server.ask(approval('a1', { unanswerable: 'The inspector only reads. Start it with --decide.' }))
     await page.getByText('Start it with --decide.').waitFor()

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { listen } from '../../src/index.ts'
 
-it('waits for a slow client again and again, without a listener for each time', async () => {
+it('waits for a slow client again and again, without a listener for each time', LONG, async () => {
   const warnings: string[] = []
   const warned = ({ name }: Error) => void warnings.push(name)
   process.on('warning', warned)

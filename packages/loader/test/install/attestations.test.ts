@@ -3,6 +3,7 @@ import { rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { parseInstallSpec } from '../../src/install/obtain-package.ts'
 import { TEST_RESULT } from '../../src/signature/conformance.ts'
 import { sign } from '../../src/signature/sign.ts'
@@ -90,7 +91,7 @@ describe('an attestation that no policy requires', () => {
     )
   })
 
-  test('is found beside the tarball by an installation, and one for other files is refused', async () => {
+  test('is found beside the tarball by an installation, and one for other files is refused', LONG, async () => {
     rmSync(join(home.globalRoot, 'config.json'), { force: true })
     const beside = join(home.base, 'weather-1.0.0.conformance.json')
     const installer = installerFor(home, { loader: { trustRoot: sigstore.trustRoot } })

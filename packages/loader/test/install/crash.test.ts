@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { HomeFixture } from '../home-fixture.ts'
 import { dieAtWrites, installIn, NEW, OLD, stateOf } from './die-at-writes.ts'
 import { folderOf, install, installerFor, packageFiles } from './install-fixture.ts'
 
-test('leaves the previous or the new state when it stops at any write', async () => {
+test('leaves the previous or the new state when it stops at any write', LONG, async () => {
   // Tests a sample that differs on each run. `pnpm soak` tests every write.
   expect(await dieAtWrites(5)).toBeGreaterThan(3)
 })
@@ -27,7 +27,7 @@ test('leaves the previous or the new state when the process is killed', async ()
   }
 })
 
-test('runs concurrent installations one after the other', async () => {
+test('runs concurrent installations one after the other', LONG, async () => {
   using home = new HomeFixture()
   folderOf(home, packageFiles('1.0.0'), 'one')
   folderOf(

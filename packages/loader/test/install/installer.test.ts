@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 import { archive, entry } from '../files/archive-fixture.ts'
@@ -154,7 +155,7 @@ describe('refuses to install', () => {
     expect(readdirSync(home.base).toSorted()).toEqual(['evil.tgz', 'home', 'work'])
   })
 
-  test('names that are too long, before asking for consent', async () => {
+  test('names that are too long, before asking for consent', LONG, async () => {
     using home = new HomeFixture()
     writeFileSync(join(home.base, 'long.tgz'), await tarballOf({ ...packageFiles(), ['x'.repeat(300)]: '' }))
     await expect(installerFor(home).plan('./long.tgz')).rejects.toMatchObject({
@@ -162,7 +163,7 @@ describe('refuses to install', () => {
     })
   })
 
-  test('a package that cannot be written, and removes its files', async () => {
+  test('a package that cannot be written, and removes its files', LONG, async () => {
     using home = new HomeFixture()
     writeFileSync(join(home.base, 'large.tgz'), await tarballOf({
       ...packageFiles(), 'large.txt': 'x'.repeat(100_000),

@@ -1,6 +1,7 @@
 import { globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { readNpmConfig } from '../../src/install/npm-config.ts'
 import { createTrustLedger } from '../../src/trust/trust-ledger.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
@@ -220,7 +221,7 @@ test('the environment of the process is not changed', async () => {
   expect(process.env).toEqual(before)
 })
 
-test('no file of ours names the registry that npm uses by default', async () => {
+test('no file of ours names the registry that npm uses by default', LONG, async () => {
   const { hostname } = new URL((await read()).registryOf('weather').url)
   const domain = hostname.split('.').slice(-2).join('.')
   const root = join(import.meta.dirname, '../../../..')

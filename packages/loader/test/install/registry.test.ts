@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { HomeFixture } from '../home-fixture.ts'
 import { codeOf, installerFor, packageFiles, tarballOf } from './install-fixture.ts'
 import { RegistryFixture } from './registry-fixture.ts'
@@ -44,7 +45,7 @@ describe('refuses a registry with', () => {
   })
 })
 
-test('warns about a deprecated version', async () => {
+test('warns about a deprecated version', LONG, async () => {
   using home = new HomeFixture()
   await using registry = await RegistryFixture.start()
   const tarball = await tarballOf(packageFiles())

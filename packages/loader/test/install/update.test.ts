@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ConfigFile } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { HomeFixture } from '../home-fixture.ts'
 import { BUILD, SigstoreFixture, type Claims } from '../signature/sigstore-fixture.ts'
 import { sha512 } from '../../src/model/digest.ts'
@@ -21,6 +22,27 @@ async function verdictOf(before: Version, after: Version, policy: ConfigFile['po
 }
 const v = packageFiles
 
+const WIDER = [
+  ['1.0.0', '1.1.0', {}, 'refused'], ['1.0.0', '2.0.0', {}, 'consent'], ['0.1.0', '0.1.1', {}, 'refused'],
+  ['0.1.0', '0.2.0', {}, 'consent'],
+  ['1.0.0', '1.0.1', { update: { widening: 'consent' } }, 'consent'],
+  ['1.0.0', '2.0.0', { update: { widening: 'refuse' } }, 'refused'],
+  ['1.0.0', '1.0.1', { scopes: { weather: { widening: 'consent' } } }, 'consent'],
+  ['1.0.0', '2.0.0', { scopes: { 'wea*': { widening: 'refuse' } } }, 'refused'],
+] as const
+
+describe.each([[WIDER.slice(0, 2), {}], [WIDER.slice(2), LONG]] as const)('an update', (forms, options) => {
+  test.each(forms)('%s to %s with more powers under %o: %s', options, async (before, after, policy, kind) => {
+    const { verdict, capabilities } = await verdictOf(
+      v(before), v(after, ['a.example', 'b.example']), policy as ConfigFile['policy'],
+    )
+    expect(capabilities.adds).toEqual(['net: b.example'])
+    expect(verdict.kind).toBe(kind)
+    expect(JSON.stringify(verdict)).toContain('adds net: b.example')
+    if (verdict.kind === 'consent') expect(verdict.explicit).toBe(true)
+  })
+})
+
 describe('an update', () => {
   test.each([
     ['with the same powers', v('1.0.1'), {}],
@@ -29,23 +51,6 @@ describe('an update', () => {
     ['with fewer powers, where wider ones are refused', v('1.0.1', []), { update: { widening: 'refuse' } }],
   ] as const)('%s is silent', async (_, after, policy) => {
     expect((await verdictOf(v('1.0.0'), after, policy as ConfigFile['policy'])).verdict).toEqual({ kind: 'silent' })
-  })
-
-  test.each([
-    ['1.0.0', '1.1.0', {}, 'refused'], ['1.0.0', '2.0.0', {}, 'consent'], ['0.1.0', '0.1.1', {}, 'refused'],
-    ['0.1.0', '0.2.0', {}, 'consent'],
-    ['1.0.0', '1.0.1', { update: { widening: 'consent' } }, 'consent'],
-    ['1.0.0', '2.0.0', { update: { widening: 'refuse' } }, 'refused'],
-    ['1.0.0', '1.0.1', { scopes: { weather: { widening: 'consent' } } }, 'consent'],
-    ['1.0.0', '2.0.0', { scopes: { 'wea*': { widening: 'refuse' } } }, 'refused'],
-  ] as const)('%s to %s with more powers under %o: %s', async (before, after, policy, kind) => {
-    const { verdict, capabilities } = await verdictOf(
-      v(before), v(after, ['a.example', 'b.example']), policy as ConfigFile['policy'],
-    )
-    expect(capabilities.adds).toEqual(['net: b.example'])
-    expect(verdict.kind).toBe(kind)
-    expect(JSON.stringify(verdict)).toContain('adds net: b.example')
-    if (verdict.kind === 'consent') expect(verdict.explicit).toBe(true)
   })
 
   test.each([
@@ -69,7 +74,7 @@ describe('an update', () => {
     ['1.1.0', '1.0.0', {}, 'consent'], ['2.0.0', '1.9.0', {}, 'consent'], ['0.2.0', '0.1.9', {}, 'consent'],
     ['1.0.0', '1.0.0-rc.1', {}, 'consent'],
     ['1.1.0', '1.0.0', { update: { widening: 'refuse' } }, 'refused'], ['1.0.0', '1.0.0', {}, 'refused'],
-  ] as const)('back from %s to %s, which had more powers, under %o: %s', async (before, after, policy, kind) => {
+  ] as const)('back from %s to %s, which had more powers, under %o: %s', LONG, async (before, after, policy, kind) => {
     const { verdict } = await verdictOf(v(before), v(after, ['a.example', 'b.example']), policy as ConfigFile['policy'])
     expect(verdict).toMatchObject(kind === 'refused' ? { kind } : {
       kind, explicit: true,
@@ -148,7 +153,7 @@ describe('a registry with attestations', () => {
   const installerOf = (home: HomeFixture, registry: RegistryFixture) =>
     installerFor(home, { registry: { url: registry.url }, loader: { trustRoot: sigstore.trustRoot } })
 
-  test('shows and locks the builder, which satisfies a pin, also at load', async () => {
+  test('shows and locks the builder, which satisfies a pin, also at load', LONG, async () => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()
     home.write(join(home.globalRoot, 'config.json'), {
@@ -187,7 +192,7 @@ describe('a registry with attestations', () => {
       { ...at('1.0.1'), sub: at('1.0.1').sub.replace('acme', 'evil'), repository: 'evil/weather' }, 'consent',
     ],
     ['no signer', undefined, 'consent'],
-  ])('an update by %s', async (_, claims, kind) => {
+  ])('an update by %s', LONG, async (_, claims, kind) => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()
     await publish(registry, '1.0.0', at('1.0.0'))

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { ProjectTrust } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ConfinedReport, ConfinedRequest } from './confined-child.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 import { PackageFixture } from '../signature/signed-package.ts'
 import { SigstoreFixture } from '../signature/sigstore-fixture.ts'
@@ -98,7 +99,7 @@ describe('without permission to start a thread', () => {
     })
   })
 
-  test('a project that is not trusted is not opened, listed or inspected', () => {
+  test('a project that is not trusted is not opened, listed or inspected', LONG, () => {
     const { root } = placesIn(declined)
     const { reports: [report], trace } = confined
     expect(report).toMatchObject({ loaded: [], hasProjectLayer: true, status: 'unknown', denials: [] })
@@ -141,59 +142,47 @@ describe('without permission to start a thread', () => {
 const denied = ({ denials }: ConfinedReport): readonly string[] =>
   denials.filter((denial) => !denial.startsWith('inspector'))
 
-describe('loading', () => {
-  const homes = new DisposableStack()
-  const [plain, verified] = [homes.use(new HomeFixture()), homes.use(new HomeFixture())]
-  afterAll(() => homes.dispose())
+/** System calls that a load does not make. The start of the child is the only one. */
+const FORBIDDEN = /\b(?:connect|execve|vfork|mkdirat|renameat2?|unlinkat)\(/
+const load = ({ globalRoot: global, workspace }: HomeFixture, over: Partial<ConfinedRequest> = {}) =>
+  ({ request: { global, workspace, trust: 'trusted', ...over } as const })
 
-  let confined: Confined
-  beforeAll(async () => {
-    const hostile = 'process.exit(7); globalThis.x = await fetch("http://localhost"); export default {}'
-    plain.extension(
-      plain.globalRoot, 'weather', manifestOf(),
-      {
-        'index.js': hostile, 'bulkhead.config.js': hostile, '.npmrc': '',
-        'package.json': '{"scripts":{"install":"exit 7"}}',
-      },
-    )
-    plain.extension(plain.globalRoot, 'broken', '{')
-    plain.extension(plain.projectRoot, 'other')
-    plain.write(join(plain.globalRoot, 'config.json'), { mode: 'ask' })
+test('loading runs nothing, writes nothing, starts nothing and makes no request', async () => {
+  using home = new HomeFixture()
+  const hostile = 'process.exit(7); globalThis.x = await fetch("http://localhost"); export default {}'
+  home.extension(
+    home.globalRoot, 'weather', manifestOf(),
+    {
+      'index.js': hostile, 'bulkhead.config.js': hostile, '.npmrc': '',
+      'package.json': '{"scripts":{"install":"exit 7"}}',
+    },
+  )
+  home.extension(home.globalRoot, 'broken', '{')
+  home.extension(home.projectRoot, 'other')
+  home.write(join(home.globalRoot, 'config.json'), { mode: 'ask' })
+  const { reports: [report], trace } = await loadConfined({ readable: [home.base], threads: true, loads: [load(home)] })
+  expect(report).toMatchObject({ loaded: ['weather', 'other'] })
+  expect(denied(report!)).toEqual([])
+  expect(report!.diagnostics.map(({ code }) => code)).toEqual(['ShapeInvalid', 'IntegrityTokenMissing'])
+  expect(report!.calls.filter(([, path]) => !path.startsWith(home.base))).toEqual([])
 
-    await using sigstore = await SigstoreFixture.start()
-    const signed = new PackageFixture()
-    signed.install(verified, await sigstore.sign(signed.integrityFile))
-    const load = ({ globalRoot: global, workspace }: HomeFixture, over: Partial<ConfinedRequest> = {}) =>
-      ({ request: { global, workspace, trust: 'trusted', ...over } as const })
-    confined = await loadConfined({
-      readable: [plain.base, verified.base], threads: true,
-      loads: [load(plain), load(verified, { trustRoot: sigstore.trustRoot })],
-    })
+  if (trace !== undefined) {
+    const opened = trace.filter((line) => line.includes(home.base) && /\bopenat?\(/.test(line))
+    expect(opened.length).toBeGreaterThan(5)
+    for (const line of opened) expect(line).not.toMatch(/O_WRONLY|O_RDWR|O_CREAT/)
+    expect(trace.filter((line) => FORBIDDEN.test(line))).toHaveLength(1)
+  }
+})
+
+test('a signature is verified without starting a program, a connection or a change of files', LONG, async () => {
+  using home = new HomeFixture()
+  await using sigstore = await SigstoreFixture.start()
+  const signed = new PackageFixture()
+  signed.install(home, await sigstore.sign(signed.integrityFile))
+  const { reports: [report], trace } = await loadConfined({
+    readable: [home.base], threads: true, loads: [load(home, { trustRoot: sigstore.trustRoot })],
   })
-
-  test('runs nothing, writes nothing, starts nothing and makes no request', () => {
-    const { reports: [report], trace } = confined
-    expect(report).toMatchObject({ loaded: ['weather', 'other'] })
-    expect(denied(report!)).toEqual([])
-    expect(report!.diagnostics.map(({ code }) => code)).toEqual(['ShapeInvalid', 'IntegrityTokenMissing'])
-    expect(report!.calls.filter(([, path]) => !path.startsWith(plain.base))).toEqual([])
-
-    if (trace !== undefined) {
-      const opened = trace.filter((line) => line.includes(plain.base) && /\bopenat?\(/.test(line))
-      expect(opened.length).toBeGreaterThan(5)
-      for (const line of opened) expect(line).not.toMatch(/O_WRONLY|O_RDWR|O_CREAT/)
-    }
-  })
-
-  test('verifies a signature', () => {
-    const report = confined.reports[1]!
-    expect(report).toMatchObject({ loaded: ['weather'], diagnostics: [] })
-    expect(denied(report)).toEqual([])
-  })
-
-  test('makes no system call that starts a program, connects or changes files, also for a signature', () => {
-    // The one is the start of the child.
-    const forbidden = /\b(?:connect|execve|vfork|mkdirat|renameat2?|unlinkat)\(/
-    if (confined.trace !== undefined) expect(confined.trace.filter((line) => forbidden.test(line))).toHaveLength(1)
-  })
+  expect(report).toMatchObject({ loaded: ['weather'], diagnostics: [] })
+  expect(denied(report!)).toEqual([])
+  if (trace !== undefined) expect(trace.filter((line) => FORBIDDEN.test(line))).toHaveLength(1)
 })

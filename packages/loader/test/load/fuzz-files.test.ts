@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ERRORS } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { INTEGRITY_FILE } from '../../src/files/integrity.ts'
 import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
@@ -47,7 +47,7 @@ const valueIn = (bytes: Uint8Array): unknown => {
   }
 }
 
-test('accepts or refuses an integrity file with any bytes', async () => {
+test('accepts or refuses an integrity file with any bytes', LONG, async () => {
   using home = new HomeFixture()
   const valid = new PackageFixture()
   const at = valid.install(home, undefined)
@@ -117,7 +117,7 @@ test('trusts no other project with any bytes in the trust file', async () => {
   })
 })
 
-test('returns the same report with any bytes in the cache', async () => {
+test('returns the same report with any bytes in the cache', LONG, async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather')
   const cache = join(home.base, 'cache')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ERRORS, VALIDATION_STAGES, type LoadReport } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 import { mutate, mutation, replaceMember, replacement } from '../mutations.ts'
@@ -69,7 +69,7 @@ test('returns a descriptor or a diagnostic for a manifest with mutated bytes', a
 test('returns a descriptor or a diagnostic for any value anywhere in a manifest', async () => {
   const loaded = await survives(
     'manifest', replacement.map(([pick, by]) => JSON.stringify(replaceMember(manifest, pick, by))),
-    thoroughly(150, 600),
+    thoroughly(60, 600),
   )
   expect(loaded).toBeGreaterThan(0)
 })
@@ -79,7 +79,7 @@ test('returns a diagnostic for arbitrary bytes', async () => {
     .toBe(0)
 })
 
-test('keeps all extensions with a mutated configuration, unless it disables them', async () => {
+test('keeps all extensions with a mutated configuration, unless it disables them', LONG, async () => {
   await survives(
     'config', fc.array(mutation, { minLength: 1, maxLength: 3 }).map((mutations) => mutate(config, mutations)),
     thoroughly(60, 250),

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 
 const child = fileURLToPath(new URL('memory-child.ts', import.meta.url))
 const COUNT = thoroughly(100, 300)
 const MAX_BYTES_EACH = 20 * 1024
 
-test('uses little memory per extension until its code is needed', async () => {
+test('uses little memory per extension until its code is needed', LONG, async () => {
   using home = new HomeFixture()
   for (let index = 0; index < COUNT; index++) {
     const manifest = manifestOf({

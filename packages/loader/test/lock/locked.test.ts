@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LockEntry } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { capabilityDigest } from '../../src/model/digest.ts'
 import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 import { PackageFixture } from '../signature/signed-package.ts'
@@ -144,7 +145,7 @@ describe('the signer', () => {
     return await home.loadAsItIs(trusting())
   }
 
-  test('may be the same build at another tag', async () => {
+  test('may be the same build at another tag', LONG, async () => {
     const report = await signedBy({ ...BUILD, sub: BUILD.sub.replace('v1.4.0', 'v1.4.1'), ref: 'refs/tags/v1.4.1' })
     expect([report.extensions.length, seen(report)]).toEqual([1, []])
   })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { compare, type Over, summary, tool } from './compared-versions.ts'
 
 /** A tool with one argument, or one field of the result. */
@@ -161,7 +162,7 @@ describe('a change that may do both is major:', () => {
     expect(new Set(changes.map(({ path }) => path)).size).toBe(changes.length)
   })
 
-  test('one that is too large to compare', () => {
+  test('one that is too large to compare', LONG, () => {
     const bits = (max: number) => Array.from({ length: 12 }, (_, index) => ({
       anyOf: [{ required: [`a${index}`] }, { properties: { [`a${index}`]: { maximum: max } } }],
     }))

@@ -4,7 +4,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inspectPackage } from '../../src/install/obtain-package.ts'
 import { packFolder } from '../../src/pack/pack-folder.ts'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 import { folderOf, packageFiles } from '../install/install-fixture.ts'
 import { bundleOf } from './bundle-fixture.ts'
@@ -44,7 +44,7 @@ describe('packing a folder', () => {
     }
   })
 
-  test('packs an extension that needs configuration, with a warning', async () => {
+  test('packs an extension that needs configuration, with a warning', LONG, async () => {
     using home = new HomeFixture()
     const configSchema = {
       type: 'object', properties: { units: { enum: ['metric'] } }, required: ['units'], additionalProperties: false,
@@ -82,7 +82,7 @@ describe('packing a folder', () => {
     ])
   })
 
-  test('warns if package.json has another version', async () => {
+  test('warns if package.json has another version', LONG, async () => {
     using home = new HomeFixture()
     const { version } = (await pack(home, { ...packageFiles(), 'package.json': { name: 'weather' } })).extension
     expect((await pack(home, { 'package.json': { name: 'weather', version } })).warnings).toEqual([])
@@ -93,7 +93,7 @@ describe('packing a folder', () => {
       ])
   })
 
-  test('warns if dependencies are not installed', async () => {
+  test('warns if dependencies are not installed', LONG, async () => {
     using home = new HomeFixture()
     const named = { 'package.json': { name: 'weather', dependencies: { dep: '^1.0.0' } } }
     expect((await pack(home, { ...packageFiles(), ...named })).warnings).toEqual([
@@ -175,7 +175,7 @@ describe('signing', () => {
   beforeAll(async () => { sigstore = await SigstoreFixture.start() })
   afterAll(() => sigstore[Symbol.asyncDispose]())
 
-  test('packs a signature only while it is valid', async () => {
+  test('packs a signature only while it is valid', LONG, async () => {
     using home = new HomeFixture()
     const { integrityFile } = await pack(home, packageFiles())
     const folder = join(home.base, 'weather-source')
@@ -231,7 +231,7 @@ describe('signing', () => {
         )
       }
     }
-    for (let at = 0; at < packed.tarball.length; at += thoroughly(101, 37)) {
+    for (let at = 0; at < packed.tarball.length; at += thoroughly(499, 37)) {
       const changed = Uint8Array.from(packed.tarball)
       changed[at]! ^= 0x10
       writeFileSync(join(home.base, 'changed.tgz'), changed)

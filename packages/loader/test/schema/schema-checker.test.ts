@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { LOADER_LIMITS } from '../../src/model/limits.ts'
 import { WorkerSchemaChecker } from '../../src/schema/schema-checker.ts'
 import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
@@ -47,7 +48,7 @@ test('does not block the host while it checks a large schema', async () => {
   expect(turns).toBeGreaterThan(0)
 })
 
-test('leaves out only the extension whose schema takes too long', async () => {
+test('leaves out only the extension whose schema takes too long', LONG, async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'slow', manifestOf({
     id: 'slow', tools: [toolOf({ name: 'slow', inputSchema: large })],
@@ -58,7 +59,7 @@ test('leaves out only the extension whose schema takes too long', async () => {
   expect((await home.load({ limits: { schemaMs: 60_000 } })).extensions).toHaveLength(1)
 })
 
-test.each([['code', true], ['co*de', false]])('shares a compile cache in %s: %s', async (name, keeps) => {
+test.each([['code', true], ['co*de', false]])('shares a compile cache in %s: %s', LONG, async (name, keeps) => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-schema-'))
   const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, name), NODE_DISABLE_COMPILE_CACHE: undefined }
   const child = fileURLToPath(new URL('schema-child.ts', import.meta.url))

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { LOADER_LIMITS } from '../../src/model/limits.ts'
 import { SchemaCompiler } from '../../src/schema/schema-compiler.ts'
 
@@ -130,7 +131,7 @@ test('allows any pattern, and reports one that is not enforced', () => {
     .toMatchObject([verdict, verdict, verdict])
 })
 
-test('compiles the largest allowed schema', () => {
+test('compiles the largest allowed schema', LONG, () => {
   const schema = {
     type: 'object',
     properties: Object.fromEntries(Array.from({ length: 990 }, (_, index) => [

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { ConfigFile } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { HomeFixture } from '../home-fixture.ts'
 import { PackageFixture } from './signed-package.ts'
 import { BUILD, SigstoreFixture, type Claims } from './sigstore-fixture.ts'
@@ -50,7 +51,7 @@ describe('a package with a signed integrity file', () => {
     expect(extensions).toMatchObject([{ id: 'weather', integrity: 'signed', signer }])
   })
 
-  test('has the same digest and files as without the signature', async () => {
+  test('has the same digest and files as without the signature', LONG, async () => {
     using home = new HomeFixture()
     const location = weather.install(home, bundle)
     const [signed] = (await load(home)).extensions
@@ -62,13 +63,13 @@ describe('a package with a signed integrity file', () => {
     expect(code.kind === 'files' && [...(await code.readFiles()).keys()]).toEqual(['bulkhead.json', 'index.js'])
   })
 
-  test.each(['sha256', 'sha512'])('may have a provenance statement over its %s instead', async (algorithm) => {
+  test.each(['sha256', 'sha512'])('may have a provenance statement over its %s instead', LONG, async (algorithm) => {
     using home = new HomeFixture()
     weather.install(home, await sigstore.attest(weather.statement({ subject: [weather.subject(algorithm)] })))
     expect((await load(home)).extensions).toMatchObject([{ integrity: 'signed', signer }])
   })
 
-  test('may be signed by a person', async () => {
+  test('may be signed by a person', LONG, async () => {
     using home = new HomeFixture()
     const ada = { sub: 'mailto:ada@acme.example', iss: 'https://accounts.example' }
     weather.install(home, await sigstore.sign(weather.integrityFile, ada))
@@ -128,13 +129,13 @@ describe('refuses a signature', () => {
       /does not state provenance/,
     ],
     ['another type', { _type: 'https://example.org/Statement' }, /no in-toto statement/],
-  ])('over a statement with %s', async (_, over, message) => {
+  ])('over a statement with %s', LONG, async (_, over, message) => {
     using home = new HomeFixture()
     weather.install(home, await sigstore.attest(weather.statement(over)))
     expect((await refusal(home)).message).toMatch(message)
   })
 
-  test('over another payload than a statement', async () => {
+  test('over another payload than a statement', LONG, async () => {
     using home = new HomeFixture()
     weather.install(home, await sigstore.attest(weather.statement(), BUILD, 'text/plain'))
     expect((await refusal(home)).message).toMatch(/payload of the type "text\/plain"/)

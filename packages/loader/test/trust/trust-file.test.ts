@@ -3,12 +3,13 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { appendTrustEntry, readTrustFile } from '../../src/trust/trust-file.ts'
 import { HomeFixture } from '../home-fixture.ts'
 
 const CHILD = fileURLToPath(new URL('trust-file-child.ts', import.meta.url))
 
-test('reports a truncated line, and keeps the next one intact', () => {
+test('reports a truncated line, and keeps the next one intact', LONG, () => {
   using home = new HomeFixture()
   const file = join(home.globalRoot, 'trust.jsonl')
   // Limits the file size to simulate a full disk.

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { excessOf } from '../../src/jail/watch-tree.ts'
 
 const SHARED = '/dev/shm'
@@ -46,7 +47,7 @@ describe('the memory of a tree of processes', needs('Linux'), () => {
     expect(await excess(pid, 350)).toBeUndefined()
   })
 
-  it('counts what several processes share once', async () => {
+  it('counts what several processes share once', LONG, async () => {
     const file = database()
     const child = `require('node:child_process').spawnSync(process.execPath, ['-e', process.argv[2], process.argv[1]], {
       stdio: 'inherit' })`
@@ -56,7 +57,7 @@ describe('the memory of a tree of processes', needs('Linux'), () => {
     expect(await excess(pid, 380)).toBeUndefined()
   })
 
-  it('includes memory files that are not mapped', needs('perl'), async () => {
+  it('includes memory files that are not mapped', { ...needs('perl'), ...LONG }, async () => {
     const number = { x64: 319, arm64: 279 }[process.arch as 'x64' | 'arm64']
     const { pid } = await start('perl', '-e', `
       my $name = 'kept'; my $fd = syscall(${number}, $name, 0); open(my $file, '+<&=', $fd); my $part = 'x' x 1048576;
@@ -65,7 +66,7 @@ describe('the memory of a tree of processes', needs('Linux'), () => {
     expect(await excess(pid, 250)).toBeUndefined()
   })
 
-  it('does not include files on a disk', async () => {
+  it('does not include files on a disk', LONG, async () => {
     const { pid } = await start(process.execPath, '-e', `require('node:fs').readFileSync(process.execPath)${READY}`)
     expect(await excess(pid, 300)).toBeUndefined()
     expect(await excessOf(pid, { tasks: 1, memoryMb: 300 }, [])).toBe('more than 1 processes and threads')

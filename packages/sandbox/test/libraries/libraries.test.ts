@@ -7,7 +7,7 @@ import type { CompartmentSession } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
-import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { serve, type Loopback } from '../../../broker/test/net/loopback.ts'
 import { invocation, newSandbox, refusal, REMOTE, requestOf, temporaryFolder, toolOf } from '../fixture.ts'
 import { readTable, renderTable } from '../../soak/libraries/table.ts'
@@ -76,7 +76,7 @@ describe.each(REMOTE.slice(0, thoroughly(1, 2)))('libraries from npm in a %s', (
     }
   }
 
-  it('work together, each with what its tool declares', needs('git'), () => work(names))
+  it('work together, each with what its tool declares', { ...needs('git'), ...LONG }, () => work(names))
 
   it.each(names)('work alone: %s', { ...needs('git'), ...ONLY_IN_SOAK }, (name) => work([name]))
 })

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { firstData } from '../../../../scripts/first-data.ts'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { killHull } from '../../src/os/spawn-hull.ts'
@@ -88,7 +88,7 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     }
   })
 
-  it('is not killed again after its end, when another process may have its pid', async () => {
+  it('is not killed again after its end, when another process may have its pid', LONG, async () => {
     const child = start(layers, '')
     expect((await outcomeOf(child)).end).toBe('code 0')
     expect(() => killHull(child)).not.toThrow()
@@ -98,11 +98,11 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     ['process.exit(7)', 'code 7'],
     ['process.kill(process.pid, "SIGKILL")', 'SIGKILL'],
     ['process.abort()', 'SIGABRT'],
-  ])('reports its end by %s', async (script, expected) => {
+  ])('reports its end by %s', LONG, async (script, expected) => {
     expect((await run(layers, script)).end).toBe(expected)
   })
 
-  it('reports that its heap was full', async () => {
+  it('reports that its heap was full', LONG, async () => {
     const bomb = 'const kept = []; for (;;) kept.push(new Array(50_000).fill(1.5))'
     const { end, stderr } = await run(layers, bomb, { flags: ['--max-old-space-size=16'] })
     expect(end).toBe('SIGABRT')
@@ -110,11 +110,11 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
   })
 })
 
-describe('a host that is killed', () => {
-  it.each([
-    ['all that works here', here, () => []],
-    ['what works without bubblewrap', fallback, async () => [await programsWithoutBubblewrap()]],
-  ])('leaves nothing of a hull under %s, even if the hull handles no signal', async (_, layers, folders) => {
+describe.each([
+  ['all that works here', here, {}, () => []],
+  ['what works without bubblewrap', fallback, LONG, async () => [await programsWithoutBubblewrap()]],
+] as const)('a host that is killed, with %s', (_, layers, options, folders) => {
+  it('leaves nothing of a hull, even if the hull handles no signal', options, async () => {
     const script = fileURLToPath(new URL('./fixtures/host.ts', import.meta.url))
     const host = spawn(
       process.execPath, ['--no-warnings', script, DEAF, ...await folders()], { stdio: ['ignore', 'pipe', 'inherit'] },

@@ -7,6 +7,7 @@ import { getSystemErrorName } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { runsIf } from '../../../../scripts/skips.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { REFUSED } from '../../../broker/src/walls/filter-rules.ts'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { inactive } from '../../src/os/os-layer.ts'
@@ -22,7 +23,7 @@ const alone: OsLayers = launcher.active
 const nothing = withoutLayers('it is not wanted here')
 const stands = (await lookWall()).stands
 
-it('the launcher confines hulls where Landlock works', needs('Linux'), () => {
+it('the launcher confines hulls where Landlock works', { ...needs('Linux'), ...LONG }, () => {
   expect([launcher.active, whole.seccomp.active, whole.rlimits.active]).toEqual([stands, stands, true])
   expect(whole.utilLinux.active).toBe(!stands)
 })

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { firstData } from '../../../../scripts/first-data.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { temporaryFolder } from '../fixture.ts'
@@ -48,8 +49,8 @@ const BOMBS = [
 
 const ABORTED = /^SIG(?:ABRT|TRAP|ILL|SEGV)$/
 
-describe('memory outside the heap', () => {
-  it.each(BOMBS)('of %s is limited by an error or the end of the process', async (_, step) => {
+describe.each(BOMBS)('memory outside the heap of %s', (kind, step) => {
+  it('is limited by an error or the end of the process', kind === 'buffers' ? {} : LONG, async () => {
     const before = process.memoryUsage.rss()
     const { stdout, end } = await run(limits, bomb(step), { memoryMb: MEMORY_MB })
     const [first, peak] = stdout.trim().split('\n')
@@ -64,8 +65,10 @@ describe('memory outside the heap', () => {
     }
     expect(process.memoryUsage.rss() - before).toBeLessThan(64 * 2 ** 20)
   })
+})
 
-  it('that V8 needs itself ends the process with a message that says why', async () => {
+describe('memory outside the heap', () => {
+  it('that V8 needs itself ends the process with a message that says why', LONG, async () => {
     // Each thread reserves a large range for code, and V8 aborts without it.
     const { stdout, stderr, end } = await run(limits, `
       import { Worker } from 'node:worker_threads'

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { lookWall } from '@bulkhead/broker'
 import { describe, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { inactive, type OsLayers } from '../../src/os/os-layer.ts'
 import type { ProbedMachine } from '../../src/os/os-layers.ts'
 import { detectOsLayers, findOsLayers, osLayersFor, probeOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
@@ -76,7 +77,7 @@ describe('a layer is inactive, with a reason, when', () => {
     expect(await probe({ platform: 'darwin' })).toEqual(withoutLayers('it exists on Linux only'))
   })
 
-  it('its program is not installed', async () => {
+  it('its program is not installed', LONG, async () => {
     expect(await probe({ folders: [await folderOf({})] })).toEqual({
       rlimits: { active: false, reason: 'prlimit is not installed' },
       bubblewrap: { active: false, reason: 'bwrap is not installed' },
@@ -89,7 +90,7 @@ describe('a layer is inactive, with a reason, when', () => {
     })
   })
 
-  it('its program fails, with the output of the program as the reason', async () => {
+  it('its program fails, with the output of the program as the reason', LONG, async () => {
     const folder = await folderOf(
       { bwrap: `printf 'bwrap: no namespaces\\033[31m\\nhere' >&2; exit 1`, prlimit: 'exit 3' },
     )
@@ -107,12 +108,12 @@ describe('a layer is inactive, with a reason, when', () => {
       .toMatchObject({ active: false, reason: expect.stringMatching(/^files of the host can be seen inside: /) })
   })
 
-  it('its program starts another program', async () => {
+  it('its program starts another program', LONG, async () => {
     const { bubblewrap } = await probe({ folders: [await folderOf({ bwrap: 'echo hello >&3' })] })
     expect(bubblewrap).toEqual({ active: false, reason: 'the test process reported: hello' })
   })
 
-  it('its program does not end, and is killed', async () => {
+  it('its program does not end, and is killed', LONG, async () => {
     const noted = join(await temporaryFolder(), 'pids')
     const folder = await folderOf(
       { bwrap: `echo $$ >> '${noted}'; exec '${process.execPath}' -e 'setInterval(() => {}, 1000)'` },
@@ -133,7 +134,7 @@ describe('a layer is inactive, with a reason, when', () => {
       .toEqual(withoutLayers('the path of Node is not known, because /proc is not mounted'))
   })
 
-  it('/proc is not mounted, and it is the layer of resource limits', async () => {
+  it('/proc is not mounted, and it is the layer of resource limits', LONG, async () => {
     const folder = await folderOf({ node: `exec '${process.execPath}' --require '${await withoutProc()}' "$@"` })
     // Without the programs of the other layer, which has many forms to try.
     for (const name of ['prlimit', 'bwrap']) await symlink(found(name) ?? '/nowhere', join(folder, name))
@@ -143,7 +144,7 @@ describe('a layer is inactive, with a reason, when', () => {
     expect(bubblewrap).not.toMatchObject({ reason: expect.stringContaining('/proc is not mounted') })
   })
 
-  it('the system calls of the architecture are not known, and it is the seccomp filter', async () => {
+  it('the system calls of the architecture are not known, and it is the seccomp filter', LONG, async () => {
     const { rlimits, bubblewrap, seccomp } = await probe({ architecture: 'riscv64' })
     expect([rlimits.active, bubblewrap.active, seccomp.active])
       .toEqual([here.rlimits.active, here.bubblewrap.active, false])
@@ -151,7 +152,7 @@ describe('a layer is inactive, with a reason, when', () => {
 })
 
 describe('probing rejects, and is repeated the next time, when', () => {
-  it('a program reports that the system is out of resources', async () => {
+  it('a program reports that the system is out of resources', LONG, async () => {
     const once = join(await temporaryFolder(), 'tried')
     const words = 'bwrap: Creating new namespace failed: Resource temporarily unavailable'
     const fails = `{ : > '${once}'; echo '${words}' >&2; exit 1; }`
@@ -170,7 +171,7 @@ describe('probing rejects, and is repeated the next time, when', () => {
     expect(await codeOf(probe({ node: join(folder, 'node') }))).toBe('NoPlaceFree')
   })
 
-  it('the host has no descriptors left', async () => {
+  it('the host has no descriptors left', LONG, async () => {
     const script = `ulimit -n 512; exec '${process.execPath}' --no-warnings '${CROWDED}'`
     const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })
     expect(stderr).toBe('')
@@ -181,7 +182,7 @@ describe('probing rejects, and is repeated the next time, when', () => {
   })
 })
 
-it('a bubblewrap that cannot forbid namespaces inside is used without that option', async () => {
+it('a bubblewrap that cannot forbid namespaces inside is used without that option', LONG, async () => {
   const folder = await folderOf({
     bwrap: `for option; do [ "$option" = --disable-userns ] && exit 1; done; exec '${found('bwrap')}' "$@"`,
   })

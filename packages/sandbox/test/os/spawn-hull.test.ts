@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { firstData } from '../../../../scripts/first-data.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { attempt, chainOf, outcomeOf, layersWithoutBubblewrap, pipesOf, start } from './run-under-layers.ts'
 
@@ -51,12 +52,12 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     expect(program()).toMatch(/^node/)
   })
 
-  it('does not see the environment and the working directory of the host', async () => {
+  it('does not see the environment and the working directory of the host', LONG, async () => {
     const known = await attempt(layers, '({ cwd: process.cwd(), env: { ...process.env, PWD: undefined } })')
     expect(known).toEqual({ value: { cwd: '/', env: {} } })
   })
 
-  it('reports a failed start by its end', async () => {
+  it('reports a failed start by its end', LONG, async () => {
     const child = start(layers, 'throw new Error("not today")')
     const { end, stderr } = await outcomeOf(child)
     expect(end).toBe('code 1')

@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import type { EmptyHull } from '../../src/process/hull.ts'
 import { loadImage } from '../../src/process/image.ts'
 import { processStarter } from '../../src/process/process-hull.ts'
@@ -29,7 +30,7 @@ it('a hull behind the walls of this machine has them', async () => {
   expect(missingWall(await hullBehind(here), here)).toBeUndefined()
 })
 
-it('a hull behind the walls that stand without bubblewrap has them', async () => {
+it('a hull behind the walls that stand without bubblewrap has them', LONG, async () => {
   const layers = await layersWithoutBubblewrap()
   expect(missingWall(await hullBehind(layers), layers)).toBeUndefined()
 })

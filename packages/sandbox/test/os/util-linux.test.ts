@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { has, needs } from '../../../../scripts/machine.ts'
 import { runsIf } from '../../../../scripts/skips.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { probeOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { temporaryFolder } from '../fixture.ts'
@@ -96,11 +97,11 @@ describe('the util-linux layer', needs('Linux'), () => {
   /** Ignores its options and runs the command after them. */
   const PASS_THROUGH = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
 
-  it('is inactive without setpriv, with the reason', async () => {
+  it('is inactive without setpriv, with the reason', LONG, async () => {
     expect((await probe({})).utilLinux).toEqual({ active: false, reason: 'setpriv is not installed' })
   })
 
-  it('drops privileges without namespaces, and has the reason', async () => {
+  it('drops privileges without namespaces, and has the reason', LONG, async () => {
     const { unshare: _, ...others } = PROGRAMS
     expect((await probe(others)).utilLinux)
       .toMatchObject({ active: true, namespaces: { active: false, reason: 'unshare is not installed' } })
@@ -110,7 +111,7 @@ describe('the util-linux layer', needs('Linux'), () => {
     })
   })
 
-  it('is inactive when its programs confine nothing', async () => {
+  it('is inactive when its programs confine nothing', LONG, async () => {
     // Each form that is tried starts Node. So here `unshare` is missing or refuses all forms but the last.
     expect((await probe({ setpriv: PASS_THROUGH })).utilLinux)
       .toEqual({ active: false, reason: 'a program can still gain privileges inside' })
@@ -122,7 +123,7 @@ describe('the util-linux layer', needs('Linux'), () => {
     })
   })
 
-  it('stays root without capabilities when no other user can start Node', needs('root'), async () => {
+  it('stays root without capabilities when no other user can start Node', { ...needs('root'), ...LONG }, async () => {
     const folder = join(await temporaryFolder(), 'private')
     await mkdir(folder, { mode: 0o700 })
     await link(await realpath(process.execPath), join(folder, 'node'))

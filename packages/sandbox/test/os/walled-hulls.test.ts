@@ -8,6 +8,7 @@ import { PROGRAM_FOLDERS } from '@bulkhead/kit/programs'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { runsIf } from '../../../../scripts/skips.ts'
+import { LONG } from '../../../../scripts/thoroughly.ts'
 import { installedLayers, type NodeNeeds } from '../../src/os/installed-layers.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { trialOf } from '../../src/os/trial.ts'
@@ -46,12 +47,12 @@ describe('the walls around hulls', runsIf(hasWalls, 'no wall stands here'), () =
   afterAll(() => rmSync(tried, { recursive: true }))
   beforeEach(() => copyFileSync(join(tried, 'trials.json'), file()))
 
-  it('are tried once until the system starts again', async () => {
+  it('are tried once until the system starts again', LONG, async () => {
     expect(first.isKept).toBe(false)
     expect(await host()).toEqual({ ...first, isKept: true })
   })
 
-  it('are all tried again if one answer is stale', async () => {
+  it('are all tried again if one answer is stale', LONG, async () => {
     const before = kept()
     // Node does not start without its libraries, nor behind a wall that hides them.
     writeFileSync(file(), JSON.stringify({ ...before, answers: { ...before.answers, [NEEDS]: without(before) } }))
@@ -59,7 +60,9 @@ describe('the walls around hulls', runsIf(hasWalls, 'no wall stands here'), () =
     expect(kept().answers[NEEDS].libraries).toEqual(before.answers[NEEDS].libraries)
   })
 
-  it('are tried again if the first hull does not start behind them', needs('bubblewrap'), async () => {
+  it('are tried again if the first hull does not start behind them', {
+    ...needs('bubblewrap'), tags: ['walls', 'long'],
+  }, async () => {
     const before = kept()
     const wrong = without(before)
     const machine = { node: process.execPath, architecture: process.arch, folders: PROGRAM_FOLDERS }

@@ -1,7 +1,7 @@
 import type { CompartmentSession } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { PooledSandbox } from '../../src/index.ts'
 import { codeOf, invocation, refusal, requestOf, REMOTE, running } from '../fixture.ts'
 import { childrenOf, pooled, withoutSpares } from './pooled.ts'
@@ -26,7 +26,7 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
     return session
   }
 
-  it('counts spares, and ends them for openings that they do not fit', async () => {
+  it('counts spares, and ends them for openings that they do not fit', LONG, async () => {
     const sandbox = pooled({ most: BOUND, spares: { [placement]: 2 } })
     await sandbox.warm(placement)
     const before = childrenOf(process.pid).length
@@ -40,7 +40,7 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
     expect(await Promise.all([small, usual].map((session) => session.call(invocation())))).toEqual([1, 2])
   })
 
-  it('frees a place however its compartment ended, and when it could not be opened', async () => {
+  it('frees a place however its compartment ended, and when it could not be opened', LONG, async () => {
     const sandbox = withoutSpares({ most: { hulls: 1, threads: 1 } })
     expect(await codeOf(sandbox.open(request(1, { source: 'throw new Error("no")' })))).toBe('CompartmentStartFailed')
     const crashing = await sandbox.open(request(1, { source: running('process.exit(3)') }))
@@ -122,7 +122,7 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
     expect(busy.inFlight).toBe(1)
   })
 
-  it('serves each of many openings, and never exceeds its limit', async () => {
+  it('serves each of many openings, and never exceeds its limit', LONG, async () => {
     const sandbox = pooled({ most: BOUND })
     const answers = await Promise.all(Array.from({ length: MANY }, async (_, number) => {
       const session: CompartmentSession = await sandbox.open(request(number))

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { firstData } from '../../../../scripts/first-data.ts'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { loadImage } from '../../src/process/image.ts'
 import { withoutLayers } from '../../src/os/os-layers.ts'
 import { Spares } from '../../src/pool/spares.ts'
@@ -12,7 +12,7 @@ import { codeOf, invocation, refusal, requestOf, REMOTE, running } from '../fixt
 import { childrenOf, descendantsOf, isGone, isStopped, pooled } from './pooled.ts'
 
 describe.each(REMOTE)('spares of the placement %s', (placement) => {
-  it('are started after the first opening', async () => {
+  it('are started after the first opening', LONG, async () => {
     const before = childrenOf(process.pid)
     const sandbox = pooled()
     expect(sandbox.usage()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
@@ -50,7 +50,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     expect(found).toEqual([null, 'first', null, 'second'])
   })
 
-  it('with another heap size are not used, and the next spare has the size that was wanted', async () => {
+  it('with another heap size are not used, and the next spare has the size that was wanted', LONG, async () => {
     const sandbox = pooled()
     await sandbox.warm(placement)
     const limits = { ...DEFAULT_LIMITS, heapMb: 24 }
@@ -79,7 +79,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     expect(await session.call(invocation({ length: 0 }))).toBe('ModuleNotFound')
   })
 
-  it('are gone when the sandbox is closed, also those that are still starting', async () => {
+  it('are gone when the sandbox is closed, also those that are still starting', LONG, async () => {
     const before = childrenOf(process.pid)
     const sandbox = pooled({ spares: { [placement]: 2 } })
     const warming = sandbox.warm(placement)
@@ -99,7 +99,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
 })
 
 describe('spare hulls', () => {
-  it('that hang while they start are killed and not used', async () => {
+  it('that hang while they start are killed and not used', LONG, async () => {
     const before = new Set(childrenOf(process.pid))
     const image = { ...await loadImage(), hull: 'setInterval(() => {}, 1000)' }
     const spares = new Spares(
@@ -153,7 +153,7 @@ describe('spare hulls', () => {
     expect(all.some((pid) => isGone(pid) || isStopped(pid))).toBe(false)
   })
 
-  it('end with their host, however it ends, and do not keep it alive', async () => {
+  it('end with their host, however it ends, and do not keep it alive', LONG, async () => {
     const sampled = { SIGKILL: 'auto', 'by itself': 'off' }
     const whole = { SIGKILL: 'auto', SIGTERM: 'auto', 'by closing': 'auto', 'by itself': 'auto' }
     for (const [how, os] of Object.entries(thoroughly<Readonly<Record<string, string>>>(sampled, whole))) {

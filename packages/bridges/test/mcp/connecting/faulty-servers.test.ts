@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { Setup, call, connectedTo, now, resolved } from './setup.ts'
 
 let setup: Setup
@@ -16,7 +17,7 @@ it('kills a server that sends an endless line', async () => {
   expect(servers.status).toMatchObject([{ state: 'unavailable' }])
 })
 
-it('reports a list of tools that is too large', async () => {
+it('reports a list of tools that is too large', LONG, async () => {
   const servers = setup.open()
   await connectedTo(
     servers, resolved({ ship: setup.raw({ tools: [{ name: 'go', description: 'x'.repeat(17_000_000) }] }) }),

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { firstData } from '../../../../../scripts/first-data.ts'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { Setup } from './setup.ts'
 
 let setup: Setup
@@ -35,7 +36,7 @@ it('ends its servers and their children when the host exits', async () => {
   expect(server).not.toBe(started)
 })
 
-it('lets the system end a server when the host is killed', async () => {
+it('lets the system end a server when the host is killed', LONG, async () => {
   const { child, server, started } = await host('wait')
   child.kill('SIGKILL')
   await expect.poll(() => isGone(server)).toBe(true)

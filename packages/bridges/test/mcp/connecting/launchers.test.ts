@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { launchers } from '../../../src/connected/process-group.ts'
 
-it('launchers are looked up again if the first lookup had no file descriptors', async () => {
+it('launchers are looked up again if the first lookup had no file descriptors', LONG, async () => {
   const exhausted = join(import.meta.dirname, 'fixtures', 'exhausted-host.ts')
   const script = `ulimit -n 256; exec '${process.execPath}' --no-warnings '${exhausted}'`
   const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })

@@ -1,6 +1,7 @@
 import type { ConnectedExtension } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import type { McpServers } from '../../../src/mcp/index.ts'
 import { Setup, now, resolved } from './setup.ts'
 
@@ -49,7 +50,7 @@ it.each(['', null])('ends a list at the cursor %j', async (lastCursor) => {
   expect(servers.status).toMatchObject([{ state: 'connected', tools: 20 }])
 })
 
-it('rejects a list with too many pages', async () => {
+it('rejects a list with too many pages', LONG, async () => {
   const { servers } = await connected({ tools: [], lastCursor: '0' })
   expect(servers.status).toMatchObject([
     { state: 'unavailable', error: { message: expect.stringContaining('The list of tools has more than 256 pages') } },

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BulkheadError, ConnectedExtension, Interact } from '@bulkhead/contract'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import type { McpServers } from '../../../src/mcp/index.ts'
 import { Setup, call, connectedTo, inShell, now, resolved } from './setup.ts'
 
@@ -139,7 +140,7 @@ it('fails the calls of a crashed server, waits, and restarts it for the next cal
   expect(servers.status).toMatchObject([{ restarts: 1, pid: started[1] }])
 })
 
-it('waits longer after each failure, up to a minute', async () => {
+it('waits longer after each failure, up to a minute', LONG, async () => {
   let time = 0
   const cache = join(setup.folder, 'cache')
   const script = setup.raw({ tools: [{ name: 'go' }] })
@@ -212,7 +213,7 @@ it('does not call a tool whose definition has changed', async () => {
   expect(await call(newer!, 'ship_echo', { text: 'x' })).toMatchObject({ content: [{ text: 'x' }] })
 })
 
-it('uses the newer handshake if a process rejects the older one', async () => {
+it('uses the newer handshake if a process rejects the older one', LONG, async () => {
   const local = setup.sdk() as { readonly command: readonly string[] }
   const extension = await connected(
     setup.open(), resolved({ ship: setup.sdk({ command: [...local.command, 'modern'] }) }),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { readOperations } from '../../../src/openapi/reading/operations.ts'
 import { ALL, document, operation, read } from './read.ts'
 
@@ -71,7 +72,7 @@ it('combines filters, matches paths by segment, and reports an unknown id', () =
   expect([ids(named), named.faults]).toEqual([['shop'], [expect.stringContaining('there is no operation "gone"')]])
 })
 
-it('limits the number of operations and of reported faults', () => {
+it('limits the number of operations and of reported faults', LONG, () => {
   const many = (more: object) => read(
     Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`/p${index}`, { get: plain(`id${index}`, more) }])),
   )

@@ -36,8 +36,8 @@ it('does not follow references to files', () => {
   })
 })
 
-it('rejects a YAML bomb', async () => {
-  expect(await reading(bomb)).toEqual({ ok: false, message: expect.any(String) })
+it('rejects a YAML bomb', () => {
+  expect(readHere(bomb)).toEqual({ ok: false, message: expect.any(String) })
 })
 
 it.each([

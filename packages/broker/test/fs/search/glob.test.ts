@@ -1,6 +1,7 @@
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { temporaryFolder } from '../../fixture.ts'
 import { codeOf, openFs, put } from '../setup.ts'
 
@@ -74,7 +75,7 @@ describe('fs.glob', () => {
     await expect(search).rejects.toThrow('enough')
   })
 
-  it('applies its time limit inside one folder, however costly the pattern', async () => {
+  it('applies its time limit inside one folder, however costly the pattern', LONG, async () => {
     const workspace = await temporaryFolder()
     await put(workspace, ...Array.from({ length: 1_000 }, (_, index) => `${'a'.repeat(200)}${index}`))
     const { fs } = openFs(workspace, { read: ['**'] }, { globLimits: { timeMs: 25 } })

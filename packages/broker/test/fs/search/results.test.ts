@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { LineResults } from '../../../src/fs/search/results.ts'
 
 function usedAfterCollecting(): number {
@@ -15,7 +16,7 @@ const MB = 1024 * 1024
 
 const record = (type: string, data: object): Buffer => Buffer.from(`${JSON.stringify({ type, data })}\n`)
 
-it('buffers no more context than the result may contain', () => {
+it('buffers no more context than the result may contain', LONG, () => {
   const found = new LineResults({ limit: 10_000, context: 100, keptChars: 2 * MB, shownPath: (path) => path })
   const before = usedAfterCollecting()
   for (let file = 0; file < 20; file++) {

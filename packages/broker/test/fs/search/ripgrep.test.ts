@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as passes } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { runRipgrep } from '../../../src/fs/search/ripgrep.ts'
 
 let folder: string
@@ -42,7 +43,7 @@ test('rejects with an error of its consumer', async () => {
   await expect(run).rejects.toThrow('unreadable')
 })
 
-test('finds ripgrep after a shortage of descriptors', () => {
+test('finds ripgrep after a shortage of descriptors', LONG, () => {
   const crowded = join(import.meta.dirname, 'fixtures', 'crowded-host.ts')
   const { stdout, stderr } = spawnSync(
     '/bin/sh', ['-c', `ulimit -n 512; exec '${process.execPath}' --no-warnings '${crowded}'`], { encoding: 'utf8' },

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { BulkheadError, DEFAULT_LIMITS, type RecordedFile, type UndoAccess } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { fileState } from '../../../src/fs/change-record.ts'
 import { FileScope } from '../../../src/fs/file-scope.ts'
 import { undoChanges } from '../../../src/fs/undo/undo.ts'
@@ -51,7 +52,7 @@ it('names at most 20 files that would be lost, and has all of them in its data',
   expect([lines.length, lines.at(-1)]).toEqual([21, '- and 5 more'])
 })
 
-it('shows about 256 KB of diffs', async () => {
+it('shows about 256 KB of diffs', LONG, async () => {
   const long = (word: string): string => `${`${word} of a line of text`.padEnd(63)}\n`.repeat(450)
   const { undo } = await changedFiles(8, long('one'), long('two'))
   const { diff } = await undo({ call: 'c', dryRun: true }) as { diff: string }

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
+import { setTimeout as pause } from 'node:timers/promises'
 import { PostgresProxy } from '../../../../../scripts/postgres/proxy.ts'
 import type { PostgresServer } from '../../../../../scripts/postgres/server.ts'
 import { type Replica, ReplicaProcess } from '../../replicas/replica.ts'
 import type { HostOutcome } from './chaos-work.ts'
-import { pause } from './patience.ts'
 
 const HOST = fileURLToPath(new URL('./chaos-host.ts', import.meta.url))
 
@@ -13,9 +13,9 @@ export const urlBehind = (proxy: PostgresProxy, url: string): string => url.repl
 export type StartInside = (folder: string, given: object) => Promise<Replica>
 
 interface PlaceOptions {
+  readonly url: string
   /** In a process of its own, or in this one. Default: a host of the chaos test, in its own. */
   readonly program?: string | StartInside
-  readonly url?: string
   readonly isBehindProxy?: boolean
 }
 
@@ -40,9 +40,9 @@ export class Place {
 
   /** Each place has an audit of its own. `given`: what its program gets besides. */
   static async open(
-    folder: string, server: PostgresServer, name: string, given: object = {}, options: PlaceOptions = {},
+    folder: string, server: PostgresServer, name: string, given: object, options: PlaceOptions,
   ): Promise<Place> {
-    const { program = HOST, url = server.url(), isBehindProxy = true } = options
+    const { url, program = HOST, isBehindProxy = true } = options
     const proxy = await PostgresProxy.start(server.port)
     const used = isBehindProxy ? urlBehind(proxy, url) : url
     const place = new Place(folder, `${used}&name=${name}`, proxy, given, program)

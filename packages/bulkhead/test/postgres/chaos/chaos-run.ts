@@ -1,10 +1,15 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Store } from '@bulkhead/contract'
 import type { PostgresServer } from '../../../../../scripts/postgres/server.ts'
-import type { Place } from './chaos-hosts.ts'
-import { insist, pause } from './patience.ts'
-import { AGAIN as SHARE, CALLS, ROUNDS, TICKETS, TIMES, workOf, type HostOutcome, type Work } from './chaos-work.ts'
+import { CACHE } from '../../cache.ts'
+import type { Place, StartInside } from './chaos-hosts.ts'
+import {
+  AGAIN as SHARE, ALL, CALLS, ROUNDS, TICKETS, TIMES, workOf, type HostOutcome, type Work,
+} from './chaos-work.ts'
+import { openChaosHost } from './open-host.ts'
+import { insist } from './patience.ts'
 
 /** How a call or a ticket has ended for its caller. */
 export interface Ended {
@@ -29,6 +34,12 @@ const MOST_REFUSALS = 500
 const WORKERS = 24
 /** A server that stands still refuses every call for seconds. Asking more often finds no more. */
 const AGAIN_MS = 100
+
+/** A host in this process. */
+export const insideHost: StartInside = async (folder, given) => {
+  const { methods, close } = await openChaosHost(folder, CACHE, (given as { readonly url: string }).url)
+  return { ask: async (method, ...args) => methods[method]!(...args as never[]), end: close }
+}
 
 /** Callers, and what happens to hosts, server and connections meanwhile. */
 export class ChaosRun {
@@ -80,8 +91,10 @@ export class ChaosRun {
         }
         const isSame = next?.type === 'output' && outcome.type === 'output'
           && JSON.stringify(next.data) === JSON.stringify(outcome.data)
-        const isUnknown = outcome.mayBeLost === true && code === 'OutcomeUnknown'
-        if (!isSame && !isUnknown) changed.push(`${key} had an outcome, and then ${code ?? 'another one'}`)
+        // A call without effects may run again, unless its payer has spent all since.
+        const lost = work.tool === 'looks' ? 'BudgetExhausted' : 'OutcomeUnknown'
+        const isLost = outcome.mayBeLost === true && code === lost
+        if (!isSame && !isLost) changed.push(`${key} had an outcome, and then ${code ?? 'another one'}`)
         return
       }
     }
@@ -165,25 +178,25 @@ export class ChaosRun {
   async #disturb(): Promise<void> {
     const server = this.#server
     const faults: Readonly<Record<string, (place: Place) => Promise<void>>> = {
-      'freeze': () => this.#freeze(),
-      'kill -9 of a host': async (place) => {
-        await place.kill()
-        await place.start()
-      },
+      'SIGSTOP of a host': (place) => place.stop(TIMES.goneMs + TIMES.calmMs + 600),
       'connections cut in the middle of a statement': async ({ proxy }) => {
         for (const what of ['requests', 'answers', 'requests', 'answers'] as const) {
           proxy.cutNext(what)
           await pause(30)
         }
       },
-      'restart of the server': () => server.restart(),
-      'SIGSTOP of a host': (place) => place.stop(TIMES.goneMs + TIMES.calmMs + 600),
       'a connection that answers no more': async ({ proxy }) => {
         proxy.hold('answers')
         await pause(100)
         proxy.cut()
         proxy.release()
       },
+      'kill -9 of a host': async (place) => {
+        await place.kill()
+        await (ALL ? place.start() : place.start(insideHost))
+      },
+      'freeze': () => this.#freeze(),
+      'restart of the server': () => server.restart(),
       'SIGSTOP of the server': async () => {
         await server.pause()
         await pause(TIMES.statementMs + 1_300)

@@ -12,6 +12,8 @@ export const AGAIN = thoroughly(8, 1)
 export const TICKETS = thoroughly(8, 400)
 /** For what takes its time on a busy machine only. */
 export const PATIENT_MS = 600_000
+/** In `pnpm soak`, everything happens to each host. Processes and proxies take much processor time. */
+export const ALL = thoroughly(false, true)
 /** Of faults. A fault waits for a host, or for the server. */
 export const ROUNDS = thoroughly(1, Infinity)
 
@@ -22,7 +24,7 @@ export const CONFIG = { ...IN_THREADS, limits: { startMs: PATIENT_MS, phaseMs: P
 export const TIMES =
   { connectMs: 1_000, statementMs: 1_000, patienceMs: 3_000, beatMs: 100, goneMs: 1_200, calmMs: 400 }
 
-/** `mayBeLost`: the host could not store the outcome of some call meanwhile. If it dies, that outcome is unknown. */
+/** `mayBeLost`: the host could not store the outcome of some call meanwhile. If it dies, that outcome is lost. */
 export type HostOutcome = Outcome & { readonly mayBeLost?: true }
 
 /** A call that is made until it has a final outcome, on any host, with the same key. */

@@ -2,8 +2,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { BulkheadError } from '@bulkhead/contract'
 
-export { pause }
-
 /** Until the server answers. */
 export async function insist<Value>(ask: () => Promise<Value>): Promise<Value> {
   for (;;) {

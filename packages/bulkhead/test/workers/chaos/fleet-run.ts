@@ -1,10 +1,11 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Outcome } from '@bulkhead/contract'
 import type { PostgresServer } from '../../../../../scripts/postgres/server.ts'
 import { CACHE } from '../../cache.ts'
 import type { Place, StartInside } from '../../postgres/chaos/chaos-hosts.ts'
-import { pause } from '../../postgres/chaos/patience.ts'
+import { ALL } from '../../postgres/chaos/chaos-work.ts'
 import { type CallerTerms, openCaller } from './caller.ts'
-import { ALL, callOf, CALLS, FLEET_TIMES, ROUNDS, type FleetCall } from './fleet-work.ts'
+import { callOf, CALLS, FLEET_TIMES, ROUNDS, type FleetCall } from './fleet-work.ts'
 import type { Ledger } from './ledger.ts'
 import type { WorkerPlace } from './worker-place.ts'
 
@@ -84,13 +85,11 @@ export class FleetRun {
     const { callers, workers, server, ledger } = this.#parts
     const past = FLEET_TIMES.leaseMs * 1.5
     const faults: Readonly<Record<string, (caller: Place, worker: WorkerPlace) => Promise<void>>> = {
-      'kill -9 of a worker': async (_, worker) => {
-        await worker.kill()
-        await worker.start(ALL)
-      },
-      'kill -9 of a caller': async (caller) => {
-        await caller.kill()
-        await (ALL ? caller.start() : caller.start(insideCaller))
+      'a connection of a worker that answers no more': async (_, { proxy }) => {
+        proxy.hold('answers')
+        await pause(past)
+        proxy.cut()
+        proxy.release()
       },
       'SIGSTOP of a worker between two effects, and of a caller': async (caller, worker) => {
         // A call that the worker has begun keeps it there: the ledger answers when the worker stands still.
@@ -110,11 +109,13 @@ export class FleetRun {
         }
       },
       'restart of the server': () => server.restart(),
-      'a connection of a worker that answers no more': async (_, { proxy }) => {
-        proxy.hold('answers')
-        await pause(past)
-        proxy.cut()
-        proxy.release()
+      'kill -9 of a caller': async (caller) => {
+        await caller.kill()
+        await (ALL ? caller.start() : caller.start(insideCaller))
+      },
+      'kill -9 of a worker': async (_, worker) => {
+        await worker.kill()
+        await worker.start(ALL)
       },
       'SIGSTOP of the server': async () => {
         await server.pause()

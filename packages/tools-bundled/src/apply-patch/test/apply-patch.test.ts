@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { argumentsReaders } from '../../index.ts'
 import { readTree } from './git-trees.ts'
 import { begin, patchSession, unified } from './patch-session.ts'
@@ -161,7 +161,7 @@ describe('a patch', () => {
     expect([await text('a'), await names()]).toEqual(['old\n', ['a']])
   })
 
-  it('ends in time, whatever the file and the hunks are', async () => {
+  it('ends in time, whatever the file and the hunks are', LONG, async () => {
     const part = thoroughly(4, 1)
     await put('same.txt', 'a\n'.repeat(100_000 / part))
     const many = Array.from({ length: 20_000 / part }, () => '-a').join('\n')
@@ -181,7 +181,7 @@ describe('a patch', () => {
     )
   })
 
-  it('changes at most 500 files with at most 32 MB, and shows the beginning of a long line', async () => {
+  it('changes at most 500 files with at most 32 MB, and shows the beginning of a long line', LONG, async () => {
     const many = Array.from({ length: 501 }, (_, index) => [`*** Add File: f${index}`, '+x']).flat()
     const tooMany = await refusal({ patch: begin(...many) })
     expect(tooMany.message).toMatch(/^The patch changes 501 files; at most 500 are possible/)
@@ -234,7 +234,7 @@ it('any text is a patch or is refused with a reason, and what it names is what i
     expect(named.map(({ path }) => path)).toEqual(expect.arrayContaining(changed.map((path) => join(workspace, path))))
     await call({ patch: (outcome as { reverse: string }).reverse })
     expect(readTree(workspace)).toEqual(before)
-  }), { numRuns: thoroughly(30, 5_000) })
+  }), { numRuns: thoroughly(10, 5_000) })
 })
 
 it.each([

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 import { GitFolder, readTree, type Tree, writeTree } from './git-trees.ts'
 
@@ -56,7 +56,7 @@ describe('a patch of git', () => {
   afterAll(() => git.remove())
   const session = toolSession('apply_patch')
 
-  it('gives the tree that git gives, and its reverse gives the old one back, here and in git', async () => {
+  it('gives the tree that git gives, and its reverse gives the old one back, here and in git', LONG, async () => {
     await fc.assert(fc.asyncProperty(trees, fc.constantFrom(...OPTIONS), async ({ before, after }, options) => {
       const patch = git.diff(before, after, options)
       fc.pre(patch !== '')

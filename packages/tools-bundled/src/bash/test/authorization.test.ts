@@ -11,7 +11,7 @@ import { has, WALLS } from '../../../../../scripts/machine.ts'
 import { lookWall } from '../../../../broker/src/index.ts'
 import { analyzeCommand } from '../policy/analyze-command.ts'
 import { argumentsReaders, bundledExtensions } from '../../index.ts'
-import { thoroughly } from '../../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { BYPASS_VECTORS } from './corpus/bypass-vectors.ts'
 import { BESIDE, DESTRUCTIVE, RUN_TOUCH } from './corpus/judged-commands.ts'
 
@@ -65,6 +65,8 @@ const keysAsked = (): readonly string[] => asked.map(({ approvalKey }) => approv
 const FIVE: ConfigFile = {
   mode: 'allowlist', allowlist: ['bash:git status', 'bash:ls', 'bash:find', 'bash:echo', 'bash:cat'],
 }
+/** Every third; `pnpm soak` runs all of them. */
+const SOME_BESIDE = BESIDE.filter((_, at) => at % thoroughly(3, 1) === 0)
 const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 
 describe('an allow list of git status, ls, find, echo and cat', () => {
@@ -102,7 +104,7 @@ describe('an allow list of git status, ls, find, echo and cat', () => {
 
 describe('a pattern covers only the command it matches', () => {
   const expectRefused = async (
-    bash: Awaited<ReturnType<typeof open>>, code = 'ApprovalDenied', commands = BESIDE,
+    bash: Awaited<ReturnType<typeof open>>, code = 'ApprovalDenied', commands = SOME_BESIDE,
   ): Promise<void> => {
     for (const command of commands) expect([command, codeOf(await bash(command))]).toEqual([command, code])
     expect(readdirSync(workspace)).toEqual(['sub'])
@@ -117,14 +119,14 @@ describe('a pattern covers only the command it matches', () => {
     ]
     await expectRefused(await open({}, { mode: 'yolo', rules }), 'RuleDenied')
   })
-  it('an earlier approval matches only its command', async () => {
+  it('an earlier approval matches only its command', LONG, async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
     // It runs, and npm takes long to start.
     await bash('mkdir -p sub')
     answer = { decision: 'reject' }
     await expectRefused(
-      bash, 'ApprovalDenied', BESIDE.map((command) => command.replaceAll('npm run x', 'mkdir -p sub')),
+      bash, 'ApprovalDenied', SOME_BESIDE.map((command) => command.replaceAll('npm run x', 'mkdir -p sub')),
     )
   })
 
@@ -149,7 +151,7 @@ describe('a pattern covers only the command it matches', () => {
 })
 
 describe('an approval covers', () => {
-  it('all read-only uses of a program, and nothing else', async () => {
+  it('all read-only uses of a program, and nothing else', LONG, async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
     await bash('ls')
@@ -179,7 +181,7 @@ describe('an approval covers', () => {
     expect(keysAsked()).toEqual(['[in sub] touch a'])
   })
 
-  it('all commands of a command line with the same operators', async () => {
+  it('all commands of a command line with the same operators', LONG, async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
     await bash('touch a && touch b')
@@ -194,7 +196,7 @@ describe('an approval covers', () => {
     expect(asked).toEqual([])
   })
 
-  it('a shell script with the same text, but never a command that cannot be parsed', async () => {
+  it('a shell script with the same text, but never a command that cannot be parsed', LONG, async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
     await bash('for i in 1 2; do touch $i; done')
@@ -207,7 +209,7 @@ describe('an approval covers', () => {
     expect(asked[2]!.reasons.join()).toMatch(/cannot determine/)
   })
 
-  it('only the same command, even if the key is shortened', async () => {
+  it('only the same command, even if the key is shortened', LONG, async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
     const long = 'x'.repeat(3_000)

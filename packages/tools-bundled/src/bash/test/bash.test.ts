@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { has, needs, WALLS } from '../../../../../scripts/machine.ts'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { lookWall } from '../../../../broker/src/index.ts'
 import { bundledExtensions } from '../../index.ts'
 import { toolRequest } from '../../../test/tool-request.ts'
@@ -76,7 +77,7 @@ const connected = (label: string) => new Promise<Socket>((resolve) => {
 const node = JSON.stringify(process.execPath)
 
 describe('plain commands run without a shell', () => {
-  it.each([
+  const plain = [
     ['a program with arguments', "printf '%s|' a 'b c' \"d  e\" f\\ g", { stdout: 'a|b c|d  e|f g|', exit_code: 0 }],
     ['an exit code', 'ls nowhere', { exit_code: 2, stderr: expect.stringContaining('nowhere') }],
     [
@@ -100,9 +101,12 @@ describe('plain commands run without a shell', () => {
     ['quoted shell syntax', "echo '$(id)' '; ls' '`id`' '>' x", { stdout: '$(id) ; ls `id` > x\n' }],
     ['a fallback for a missing program', 'no-such-program || echo fallback', { stdout: 'fallback\n', exit_code: 0 }],
     ['a missing program', 'no-such-program', { exit_code: 127, stderr: expect.stringContaining('no-such-program') }],
-  ])('no shell runs for %s', async (_, command, result) => {
+  ] as const
+  const noShellRuns = async (_: string, command: string, result: object): Promise<void> => {
     expect(await bash(command)).toMatchObject(result)
-  })
+  }
+  it.each(plain.filter((_, at) => at % 4 === 0))('no shell runs for %s', noShellRuns)
+  it.each(plain.filter((_, at) => at % 4 !== 0))('no shell runs for %s', LONG, noShellRuns)
 
   it('redirections read and write files of the workspace', async () => {
     await bash(
@@ -178,19 +182,23 @@ describe('commands that need a shell run in one', () => {
     expect(await bash(command)).toMatchObject({ stdout, exit_code: 0 })
   })
 
-  it.each([
+  const leaving = [
     'for i in 1; do touch ../outside; done', "sh -c 'touch ../outside'", "bash -ec 'touch ../outside'",
     "timeout 9 sh -c 'touch ../outside'", "env sh -c 'touch ../outside'", "echo 'touch ../outside' | sh",
     "sh <<< 'touch ../outside'", 'bash -s <<EOF\ntouch ../outside\nEOF',
     "find . -maxdepth 0 -exec sh -c 'touch ../outside' \\;", "echo x | xargs sh -c 'touch ../outside'",
     "setsid -w sh -c 'touch ../outside'", "true && sh -c 'touch ../outside'", 'bash -c \'sh -c "touch ../outside"\'',
-  ])('the shell runs in a sandbox: %s', WALLS, async (command) => {
+  ]
+  const staysInside = async (command: string): Promise<void> => {
     await bash(command)
     const isWritten = existsSync(join(root, 'outside'))
     rmSync(join(root, 'outside'), { force: true })
     // Without a sandbox, a command can do whatever the user can.
     expect(isWritten).toBe(!isWalled)
-  })
+  }
+  it.each(leaving.filter((_, at) => at % 4 === 0))('the shell runs in a sandbox: %s', WALLS, staysInside)
+  const others = leaving.filter((_, at) => at % 4 !== 0)
+  it.each(others)('the shell runs in a sandbox: %s', { tags: ['walls', 'long'] }, staysInside)
 
   it('a shell can write the workspace', async () => {
     await bash('for i in 1 2; do echo $i >> loop.txt; done')
@@ -241,7 +249,7 @@ describe('time and output', () => {
     expect(await running).toMatchObject({ stdout: 'first\n', exit_code: 0 })
   })
 
-  it('long output is truncated', async () => {
+  it('long output is truncated', LONG, async () => {
     const { stdout, truncated } = (await bash('yes | head -c 3000000')) as { stdout: string; truncated: boolean }
     expect([stdout.length, truncated]).toEqual([1024 * 1024, true])
     const both = await bash('yes | head -c 900000; yes | head -c 900000') as { stdout: string; truncated: boolean }
@@ -279,7 +287,7 @@ describe('time and output', () => {
     },
   )
 
-  it('a grandchild that keeps the pipe open does not delay the result', async () => {
+  it('a grandchild that keeps the pipe open does not delay the result', LONG, async () => {
     const inner = `${spawnDetached('inherit')}.unref();console.log("left")`
     const line = `${node} -e '${inner}' '${holder('left-behind')}'`
     expect(await bash(line)).toMatchObject({ stdout: 'left\n', exit_code: 0 })

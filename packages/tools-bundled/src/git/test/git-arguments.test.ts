@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { readGitArguments } from '../git-arguments.ts'
 import { gitIn, writeIn } from './repository.ts'
 import { gitSession } from './git-session.ts'
@@ -67,7 +68,7 @@ describe('arguments', () => {
     expect(await reasonOf({ ...args, path: shared().path })).toBe(reason)
   })
 
-  it('names the cure for conflicts, and for changes that switching would lose', async () => {
+  it('names the cure for conflicts, and for changes that switching would lose', LONG, async () => {
     const { path, folder } = repository({ 'a.txt': 'base\n' })
     gitIn(folder, 'switch', '-q', '-c', 'other')
     writeIn(folder, 'a.txt', 'theirs\n')

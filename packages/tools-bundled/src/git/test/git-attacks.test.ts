@@ -49,7 +49,7 @@ const plain = (...args: readonly string[]): void => {
 const COMMIT = ['commit', '-m', 'm']
 /** Each attack starts git several times. `pnpm soak` runs all of them. */
 const sampleOf = <Attack,>(attacks: readonly Attack[]): readonly Attack[] =>
-  attacks.filter((_, at) => at % thoroughly(3, 1) === 0)
+  attacks.filter((_, at) => at % thoroughly(5, 1) === 0)
 
 describe('a program that a repository names does not run', () => {
   it.each(

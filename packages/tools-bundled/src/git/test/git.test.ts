@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { gitIn, repositoryIn, writeIn } from './repository.ts'
 import { unwalledTool } from './unwalled-tool.ts'
 import { gitSession } from './git-session.ts'
@@ -29,7 +30,7 @@ describe('reading a repository', () => {
     })
   })
 
-  it('counts commits ahead and behind', async () => {
+  it('counts commits ahead and behind', LONG, async () => {
     const { folder } = repository()
     const path = newName()
     gitIn(workspace, 'clone', '-q', folder, path)
@@ -42,7 +43,7 @@ describe('reading a repository', () => {
     })
   })
 
-  it('reports conflicts, a detached head and a repository without commits', async () => {
+  it('reports conflicts, a detached head and a repository without commits', LONG, async () => {
     const { path, folder } = repository({ 'a.txt': 'base\n' })
     gitIn(folder, 'switch', '-q', '-c', 'other')
     writeIn(folder, 'a.txt', 'theirs\n')
@@ -62,7 +63,7 @@ describe('reading a repository', () => {
     expect(await session.call({ action: 'status', path: empty })).toEqual({ branch: 'main', head: null, entries: [] })
   })
 
-  it('compares files, what is staged, and revisions', async () => {
+  it('compares files, what is staged, and revisions', LONG, async () => {
     const { path, folder } = repository({ 'a.txt': 'a\n', 'b.txt': 'b\n' })
     writeIn(folder, 'a.txt', 'A\n')
     writeIn(folder, 'b.txt', 'B\n')
@@ -99,7 +100,7 @@ describe('reading a repository', () => {
     expect(await session.call({ action: 'show', path, revision: 'HEAD~1:a.txt' })).toEqual({ content: 'one\n' })
   })
 
-  it('cuts a long diff and says so', async () => {
+  it('cuts a long diff and says so', LONG, async () => {
     const { path, folder } = repository({ 'a.txt': '' })
     writeIn(folder, 'a.txt', 'a line of text\n'.repeat(30_000))
     const { diff, truncated } = await walled.call({ action: 'diff', path })
@@ -137,7 +138,7 @@ describe('changing a repository', () => {
     })
   })
 
-  it('takes the author of the repository, and says what to do without one', async () => {
+  it('takes the author of the repository, and says what to do without one', LONG, async () => {
     const folder = repositoryIn(join(workspace, 'r'))
     writeIn(folder, 'a.txt', 'x')
     await nameless.call({ action: 'add', path: 'r', paths: ['.'] })
@@ -149,7 +150,7 @@ describe('changing a repository', () => {
     expect(await nameless.call({ action: 'commit', path: 'r', message: 'm' })).toMatchObject({ author: 'Local' })
   })
 
-  it('lists, creates and switches branches', async () => {
+  it('lists, creates and switches branches', LONG, async () => {
     const { path, folder } = repository()
     expect(await session.call({ action: 'branch', path, name: 'next' })).toMatchObject({
       branches: [

@@ -2,7 +2,7 @@ import { chmod, rename, symlink, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
 describe('grep', () => {
@@ -105,7 +105,7 @@ describe('grep', () => {
     )
   })
 
-  it('returns at most 10 000 matches, and how many there are', async () => {
+  it('returns at most 10 000 matches, and how many there are', LONG, async () => {
     await tool.put('many', 'x\n'.repeat(10_001))
     const found = await tool.call({ pattern: 'x', path: 'many' })
     expect([found['total'], found['matches']]).toMatchObject([10_001, { length: 10_000 }])

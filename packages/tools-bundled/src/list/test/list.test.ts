@@ -2,7 +2,7 @@ import { linkSync, mkdirSync, symlinkSync } from 'node:fs'
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { ONLY_IN_SOAK } from '../../../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../../../../scripts/thoroughly.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
 const { call, refusal, put, key, workspace } = toolSession('list')
@@ -48,7 +48,7 @@ describe('list', () => {
     expect((await refusal({ path: '~' })).code).toBe('InputInvalid')
   })
 
-  it('cuts a long listing below the upper levels', async () => {
+  it('cuts a long listing below the upper levels', LONG, async () => {
     await put('many/z')
     mkdirSync(join(workspace, 'many/a'))
     // Links are much cheaper than files.

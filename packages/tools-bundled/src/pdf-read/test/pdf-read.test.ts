@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { pdfText } from '../../model/pdf/pdf-text.ts'
 import { readRanges } from '../pdf-read.ts'
 import { encryptedPdf, pdfOf } from '../../../test/pdf-of.ts'
@@ -22,7 +22,7 @@ describe('pdf_read', () => {
       .toMatchObject({ total: 3, pages: [{ page: 1, text: 'First page' }, { page: 3, text: 'Third page' }] })
   })
 
-  it('ends with an error if a file needs too much time or memory, and reads the next one', async () => {
+  it('ends with an error if a file needs too much time or memory, and reads the next one', LONG, async () => {
     // Eight million words in a few kilobytes. The limit of a call is 15 seconds.
     const words = deflateSync(`BT /F1 24 Tf ${'(x) Tj '.repeat(8_000_000)}ET`).toString('latin1')
     const [before, after] = pdfOf('x')
@@ -36,7 +36,7 @@ describe('pdf_read', () => {
     expect(await pdfText(pdfOf('words'), signal)).toMatchObject({ pages: [{ text: 'words' }] })
   })
 
-  it('says so if pages have no text', async () => {
+  it('says so if pages have no text', LONG, async () => {
     await tool.put('scan.pdf', pdfOf(['', 'words']))
     expect(await tool.call({ path: 'scan.pdf', pages: '1' })).toEqual({
       path: 'scan.pdf', total: 2, note: expect.stringContaining('scans'), pages: [{ page: 1, text: '' }],

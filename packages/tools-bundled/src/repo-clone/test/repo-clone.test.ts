@@ -6,7 +6,7 @@ import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readArguments } from '../repo-clone.ts'
 import { gitIn, repositoryIn, writeIn } from '../../git/test/repository.ts'
-import { ONLY_IN_SOAK, thoroughly } from '../../../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK, thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 import { serve } from '../../../test/loopback.ts'
 import { backend, hostile, root, second, third, work } from './remote-repositories.ts'
@@ -209,7 +209,7 @@ describe('from a file', () => {
     return `file://${inside('bare.git')}`
   }
 
-  it('clones a bare repository, its depth and a pinned commit', async () => {
+  it('clones a bare repository, its depth and a pinned commit', LONG, async () => {
     const [whole, pinned] = [target(), target()]
     expect(await session.call({ url: bare(), path: whole })).toEqual({ path: whole, commit: third, branch: 'main' })
     expect([log(whole), gitIn(inside(whole), 'status', '--porcelain', '--branch')]).toEqual([
@@ -240,7 +240,7 @@ describe('from a file', () => {
     })
   })
 
-  it('removes the folder if the commit is missing', async () => {
+  it('removes the folder if the commit is missing', LONG, async () => {
     const path = target()
     expect(await session.refusal({ url: bare(), path, commit: '1'.repeat(40) })).toMatchObject(noSuchCommit)
     expect(existsSync(inside(path))).toBe(false)

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
 const { call, refusal, put } = toolSession('repo_overview')
@@ -86,7 +87,7 @@ describe('repo_overview', () => {
     expect(Object.keys((entry_points as unknown as { scripts: object }[])[2]!.scripts)).toHaveLength(30)
   })
 
-  it('names a bounded number of files and folders', async () => {
+  it('names a bounded number of files and folders', LONG, async () => {
     const json = JSON.stringify({ name: 'x' })
     for (let index = 0; index < 41; index++) {
       await put(`many/p${index}/package.json`, json)

@@ -8,7 +8,7 @@ import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readArguments } from '../test-runner.ts'
 import { runsIf } from '../../../../../scripts/skips.ts'
-import { ONLY_IN_SOAK } from '../../../../../scripts/thoroughly.ts'
+import { LONG, ONLY_IN_SOAK } from '../../../../../scripts/thoroughly.ts'
 import { toolRequest } from '../../../test/tool-request.ts'
 
 const PATH = (process.env['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/'))
@@ -204,7 +204,7 @@ it('runs go', { ...runsIf(has('go', 'version'), 'needs go'), ...ONLY_IN_SOAK }, 
 })
 
 describe('errors name the cure', () => {
-  it('an error says that the runner is not installed', async () => {
+  it('an error says that the runner is not installed', LONG, async () => {
     put('none/package.json', '{"devDependencies":{"vitest":"*"}}')
     expect(await tool.refusal({ path: 'none' })).toMatchObject({
       code: 'NotFound', message: expect.stringContaining('npm install --save-dev vitest') as string,

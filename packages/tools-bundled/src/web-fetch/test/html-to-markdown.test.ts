@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { htmlToMarkdown } from '../html/html-to-markdown.ts'
 
 /** Pages of a small part of the size. `pnpm soak` uses the whole ones. */
@@ -62,7 +62,7 @@ describe('htmlToMarkdown', () => {
     ).toBe('a b c d')
   })
 
-  it('reads elements to a depth of 1000, tables to 20 000 cells, and 4 MB of text', () => {
+  it('reads elements to a depth of 1000, tables to 20 000 cells, and 4 MB of text', LONG, () => {
     expect(markdown(`${'<div>'.repeat(900)}deep`)).toBe('deep')
     expect(markdown(`${'<div>'.repeat(1_100)}deep`)).not.toContain('deep')
     expect(markdown(`<table>${'<tr><td>x'.repeat(20_100)}</table>`).match(/x/g)).toHaveLength(20_001)

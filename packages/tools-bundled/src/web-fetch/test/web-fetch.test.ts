@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { LONG } from '../../../../../scripts/thoroughly.ts'
 import { pdfText } from '../../model/pdf/pdf-text.ts'
 import { serve } from '../../../test/loopback.ts'
 import { toolSession } from '../../../test/tool-session.ts'
@@ -94,7 +95,7 @@ describe('web_fetch', () => {
     expect((await tool.refusal({ url })).code).toBe(code)
   })
 
-  it('reports why a PDF cannot be read, and stops reading when the call is cancelled', async () => {
+  it('reports why a PDF cannot be read, and stops reading when the call is cancelled', LONG, async () => {
     answer = page('application/pdf', 'not a PDF')
     expect(await tool.refusal({ url })).toMatchObject({
       code: 'ToolExecutionFailed',

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { LONG } from '../../../../../../scripts/thoroughly.ts'
 import { AccountServer } from '../fixtures/account-server.ts'
 import { now, resolved, Setup } from '../setup.ts'
 
@@ -60,7 +61,7 @@ it('two processes spend a refresh token once: the other one uses the tokens of t
   }
 })
 
-it('a process that is killed during a refresh does not stop the other', async () => {
+it('a process that is killed during a refresh does not stop the other', LONG, async () => {
   const [first, second] = processes as [Awaited<ReturnType<typeof start>>, Awaited<ReturnType<typeof start>>]
   const before = server.issued
   server.valid.clear()

@@ -88,9 +88,23 @@ export const HOST_POLICY_PROMISES: readonly Mutant[] = [
   {
     what: 'Of several hosts, one continues a paused call',
     file: 'packages/host/src/policy/interaction/paused-calls.ts',
-    from: 'if (claimedBy !== undefined && claimedBy !== this.#owner.id && !(isVoid && claimedBy === by)) {',
+    from: 'if (claimedBy !== undefined && claimedBy !== own && !(isVoid && claimedBy === by)) {',
     to: 'if (claimedBy === null) {',
     test: 'packages/host/test/policy/interaction/paused-call-records.test.ts',
+  },
+  {
+    what: 'A host that lost its seat starts no call that it claimed before',
+    file: 'packages/host/src/records/host-seat.ts',
+    from: 'if (claimedBy !== undefined && claimedBy !== seat?.id) return lostEntry(claimedBy)',
+    to: '',
+    test: 'packages/bulkhead/test/replicas/lost-seat.test.ts',
+  },
+  {
+    what: 'A host without a seat claims no idempotency key',
+    file: 'packages/host/src/records/recorded-outcomes.ts',
+    from: 'const { id: by } = await owner.join()',
+    to: 'const by = owner.id',
+    test: 'packages/bulkhead/test/replicas/lost-seat.test.ts',
   },
   {
     what: 'Passwords are never stored',

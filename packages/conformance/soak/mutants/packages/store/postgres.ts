@@ -23,11 +23,39 @@ export const STORE_POSTGRES: readonly Mutant[] = [
     test: 'packages/store-postgres/test/work/seats.test.ts',
   },
   {
+    what: 'A host of a tenant has no connection without a session',
+    file: 'packages/store-postgres/src/work/work.ts',
+    from: "this.#database.tenant === '' ? undefined : this.#database.times.idleMs",
+    to: 'undefined',
+    test: 'packages/bulkhead/test/postgres/tenants.test.ts',
+  },
+  {
+    what: 'A host that left its seat has another before a session is opened',
+    file: 'packages/host/src/records/host-seat.ts',
+    from: 'if (this.#isResting) await this.join()',
+    to: 'if (this.#isResting) void this.#isResting',
+    test: 'packages/bulkhead/test/postgres/tenants.test.ts',
+  },
+  {
     what: 'The end of a call comes after its start',
     file: 'packages/store-postgres/src/work/call-entries.ts',
     from: 'this.#track(settled.then(() => {',
     to: 'this.#track(Promise.resolve().then(() => {',
-    test: 'packages/store-postgres/test/work/seats.test.ts',
+    test: 'packages/store-postgres/test/work/freeze-race.test.ts',
+  },
+  {
+    what: 'A password with a slash is not taken for the name of a database',
+    file: 'packages/store-postgres/src/connection/store-url.ts',
+    from: "url.pathname.includes('@') || url.hash !== ''",
+    to: "url.hash !== ''",
+    test: 'packages/store-postgres/test/connection/store-url.test.ts',
+  },
+  {
+    what: 'A caller without calls on workers listens for none',
+    file: 'packages/store-postgres/src/placements/placements.ts',
+    from: '}, this.#database.times.idleMs).unref()',
+    to: '}, 1e8).unref()',
+    test: 'packages/store-postgres/test/placements/calls.test.ts',
   },
   {
     what: 'A record that another host changed is read again',
@@ -53,8 +81,8 @@ export const STORE_POSTGRES: readonly Mutant[] = [
   {
     what: 'A password is in no error',
     file: 'packages/store-postgres/src/connection/store-url.ts',
-    from: '    throw invalid(\'cannot be read.',
-    to: '    throw invalid(`${text} cannot be read.`+\'',
+    from: 'throw invalid(\'cannot be read.',
+    to: 'throw invalid(`${text} cannot be read.`+\'',
     test: 'packages/store-postgres/test/connection/store-url.test.ts',
   },
   {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { DirectoryEntry } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../../../scripts/thoroughly.ts'
+import { LONG, thoroughly } from '../../../../../../scripts/thoroughly.ts'
 import type { Stage } from '../../parse/plan.ts'
 import { parseCommand } from '../../parse/parse-command.ts'
 import { expandPattern } from '../../run/file-names.ts'
@@ -111,7 +111,7 @@ describe('compared with a real bash', () => {
     expectParsed(plans.slice(0, RUNS))
   })
 
-  it('bash can parse every plan of the two corpora', () => {
+  it('bash can parse every plan of the two corpora', LONG, () => {
     const texts = [...Object.values(BYPASS_VECTORS).flat(), ...Object.values(DEVELOPER_COMMANDS).flat()].filter(
       (text) => parseCommand(text).kind === 'plan' && text.length < 10_000,
     )

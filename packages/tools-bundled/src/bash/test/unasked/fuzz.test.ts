@@ -40,7 +40,7 @@ async function tracesOf(lines: readonly string[], bash: Bash): Promise<readonly 
 }
 
 /** Of every such command: lines to judge, and at most how many of those that are judged to only read are run. */
-const { every, judged, run } = thoroughly({ every: 16, judged: 40, run: 2 }, { every: 1, judged: 3_000, run: 40 })
+const { every, judged, run } = thoroughly({ every: 40, judged: 40, run: 2 }, { every: 1, judged: 3_000, run: 40 })
 const HOSTILE = new Set(hostileWords(planted))
 const danger = (words: readonly string[]): number => words.filter((word) => HOSTILE.has(word)).length
 
@@ -74,6 +74,6 @@ it('no line that runs unasked without a wall leaves a trace or shows a file outs
   ])
   const unasked = [...lines, ...Object.values(BYPASS_VECTORS).flat()].filter((line) => readingOf(line) === true)
   expect(unasked.length).toBeGreaterThan(200)
-  const tried = unasked.filter((line, at) => at % thoroughly(32, 1) === 0 && !line.startsWith('sleep'))
+  const tried = unasked.filter((line, at) => at % thoroughly(80, 1) === 0 && !line.startsWith('sleep'))
   expect(await tracesOf(tried, unwalledBash(planted.workspace))).toEqual([])
 })
