@@ -102,5 +102,6 @@ describe('a freeze that is under way', needs('PostgreSQL'), () => {
 })
 
 /** Polls until the count is not 0. A failure of `work`, which waits for the lock, is that of the test. */
-const untilWaiting = (count: () => Promise<number>, work: Promise<unknown>): Promise<void> =>
-  expect.poll(() => Promise.race([count(), work])).toBeGreaterThan(0)
+async function untilWaiting(count: () => Promise<number>, work: Promise<unknown>): Promise<void> {
+  await expect.poll(() => Promise.race([count(), work])).toBeGreaterThan(0)
+}
