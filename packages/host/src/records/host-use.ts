@@ -18,7 +18,7 @@ export function measureHost({ clock, restarts, walls, onUse }: UseSources): () =
   let before = { at: clock.monotonic(), used: cpuUsage() }
   let isStopped = false
   const measure = async (): Promise<void> => {
-    const standing = await walls()
+    const names = await walls()
     if (isStopped) return
     const [at, used] = [clock.monotonic(), cpuUsage()]
     const cpuMs = (used.user + used.system - before.used.user - before.used.system) / 1_000
@@ -26,7 +26,7 @@ export function measureHost({ clock, restarts, walls, onUse }: UseSources): () =
     before = { at, used }
     onUse({
       at: clock.now(), memoryBytes: memoryUsage.rss(), cpuShare: Math.round(cpuShare * 1_000) / 1_000, restarts: restarts(),
-      ...(standing && { walls: standing }),
+      ...(names && { walls: names }),
     })
   }
   const timer = setInterval(() => void measure(), EVERY_MS).unref()

@@ -126,7 +126,7 @@ export class RecordedOutcomes {
     const { place, digest, claim } = call
     const { id: by } = await owner.join()
     const at = now()
-    let standing: OutcomeRecord | undefined
+    let earlier: OutcomeRecord | undefined
     try {
       await store.update('outcome', place, (stored) => {
         const record = readRecord(stored)
@@ -135,15 +135,15 @@ export class RecordedOutcomes {
           && record.outcome.error.code === 'ClarificationNeeded'
         // The store tries again after a lost answer, and then finds its own claim.
         const isOwn = record?.by !== undefined && record.claim === claim
-        standing = isOver || goesOn || isOwn ? undefined : record
-        return standing === undefined ? { digest, at, by, claim } : stored
+        earlier = isOver || goesOn || isOwn ? undefined : record
+        return earlier === undefined ? { digest, at, by, claim } : stored
       })
     } catch (thrown) {
       // It may have taken effect, and the call does not run.
       this.#later(() => this.#free(call))
       throw thrown
     }
-    return standing
+    return earlier
   }
 
   /** Leaves a record, so that a claim that comes late finds it, and adds nothing. */

@@ -76,7 +76,7 @@ export class HealthViews {
   }
 
   async #processes(walls: WallReport | undefined): Promise<readonly ProcessHealth[]> {
-    const around = standing(walls, 'process')
+    const around = wallsAround(walls, 'process')
     const used = new Map((await this.#inside.core.inside.uses()).map((one) => [keyOf(one), one.uses]))
     return this.#host.extensions().map((one) => {
       const { id, version, layer, placement, state, calls, restarts, fault } = one
@@ -99,7 +99,7 @@ export class HealthViews {
   }
 
   #servers(walls: WallReport | undefined): Promise<readonly ServerHealth[]> {
-    const around = standing(walls, 'servers')
+    const around = wallsAround(walls, 'servers')
     return Promise.all(this.#host.mcp.servers().map(async ({ name, type, address, state, unconfined, error, pid: own, restarts }) => {
       const use = own === undefined ? undefined : await treeUse(own)
       return {
@@ -130,7 +130,7 @@ export class HealthViews {
 export const problemsOf = ({ diagnostics }: Pick<Host, 'diagnostics'>): readonly string[] =>
   diagnostics.map(({ message, cure }) => shown(`${message} ${cure ?? ''}`.trim()))
 
-const standing = (report: WallReport | undefined, place: HealthView['walls'][number]['around']): readonly string[] =>
+const wallsAround = (report: WallReport | undefined, place: HealthView['walls'][number]['around']): readonly string[] =>
   report?.walls.filter(({ around, stands }) => around === place && stands).map(({ name }) => name) ?? []
 const keyOf = ({ id, layer, generation }: { readonly id: string; readonly layer: string; readonly generation: number }): string =>
   `${layer} ${id} ${generation}`
