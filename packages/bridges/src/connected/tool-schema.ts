@@ -97,12 +97,18 @@ const withoutInvalidAnnotations: Repair = (schema, repaired) => {
 const withoutAny: Repair = (schema, repaired) =>
   without(schema, ([keyword, value]) => keyword === 'type' && value === 'any', repaired, 'the type "any"')
 
-const withObjects: Repair = (schema, repaired) => Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
-  const form = schemaKeywordForm(keyword, 'any')
-  if ((form !== 'map' && form !== 'subschema') || !Array.isArray(value) || value.length > 0) return [keyword, value]
+const withObjects: Repair = (schema, repaired) => {
+  const isEmptyList = (keyword: string): boolean => {
+    const value = schema[keyword]
+    if (!Array.isArray(value) || value.length > 0) return false
+    const form = schemaKeywordForm(keyword, 'any')
+    return form === 'map' || form === 'subschema'
+  }
+  const empty = Object.keys(schema).filter(isEmptyList)
+  if (empty.length === 0) return schema
   repaired.add('an empty list instead of an empty object')
-  return [keyword, {}]
-}))
+  return { ...schema, ...Object.fromEntries(empty.map((keyword) => [keyword, {}])) }
+}
 
 const withBounds: Repair = (schema, repaired) => {
   const bounded = withNumberBounds(schema)
@@ -130,6 +136,7 @@ const withoutDependencies: Repair = (schema, repaired) => {
 const withRequired: Repair = (schema, repaired) => {
   const { properties, required, items } = schema
   const members = isJsonObject(properties) ? Object.entries(properties) : []
+  if (!Array.isArray(required) && ![items, ...members.map(([, member]) => member)].some(hasFlag)) return schema
   const claiming = members.filter(([, member]) => isJsonObject(member) && member['required'] === true)
     .map(([name]) => name)
   const listed = Array.isArray(required) ? required : []
@@ -145,6 +152,8 @@ const withRequired: Repair = (schema, repaired) => {
     ...((Array.isArray(required) || (required === undefined && claiming.length > 0)) && { required: all }),
   }
 }
+
+const hasFlag = (member: Json | undefined): boolean => isJsonObject(member) && typeof member['required'] === 'boolean'
 
 const withoutFlag: Repair = (schema, repaired) => {
   const isFlag = ([keyword, value]: [string, Json]): boolean => keyword === 'required' && typeof value === 'boolean'

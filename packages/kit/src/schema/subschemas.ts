@@ -25,9 +25,11 @@ function schemasIn(keyword: string, value: Json, dialect: Dialect | 'any'): read
     case 'map':
       return isJsonObject(value) ? Object.entries(value).map(([key, schema]) => ({ keyword, key, schema })) : []
     default:
-      return []
+      return NONE
   }
 }
+
+const NONE: readonly Subschema[] = []
 
 /** The direct subschemas, in the order of the schema. */
 export function subschemasOf(schema: JsonObject, dialect: Dialect | 'any' = 'any'): readonly Subschema[] {
@@ -43,9 +45,15 @@ export function subschemasOf(schema: JsonObject, dialect: Dialect | 'any' = 'any
 export function mapSubschemas(
   schema: JsonObject, change: (below: Subschema) => Json, dialect: Dialect | 'any' = 'any',
 ): JsonObject {
-  const entries = Object.entries(schema)
-    .map(([keyword, value]) => [keyword, changed(value, schemasIn(keyword, value, dialect), change)] as const)
-  return entries.every(([keyword, value]) => value === schema[keyword]) ? schema : Object.fromEntries(entries)
+  let copy: Record<string, Json> | undefined
+  for (const keyword of Object.keys(schema)) {
+    const value = schema[keyword]!
+    const below = schemasIn(keyword, value, dialect)
+    const after = below.length === 0 ? value : changed(value, below, change)
+    // A keyword with schemas in it is a known one, so it is not `__proto__`.
+    if (after !== value) (copy ??= { ...schema })[keyword] = after
+  }
+  return copy ?? schema
 }
 
 function changed(value: Json, below: readonly Subschema[], change: (below: Subschema) => Json): Json {
