@@ -27,13 +27,22 @@ export interface BundledOptions {
   readonly languageServers?: FindLanguageServers | undefined
 }
 
-const TOOLS = Object.entries<ToolModule<BundledOptions>>(TOOL_LIST)
+type Module = ToolModule<BundledOptions>
+
+const TOOLS = Object.entries<Module>(TOOL_LIST)
+const EXTENSIONS = [...Map.groupBy(TOOLS, ([folder, { extension = folder }]) => extension)]
+
+const extensionOf = (id: string, members: readonly (readonly [string, Module])[], options: BundledOptions): BundledExtension =>
+  bundledExtension(id, Object.fromEntries(members.map(([folder, { tool, createTool }]) =>
+    [toolName(folder), tool ?? createTool!(options)])))
+
+/** Those that need nothing from the embedder, made once for all hosts. */
+const COMMON = new Map(EXTENSIONS.filter(([, members]) => members.every(([, { tool }]) => tool !== undefined))
+  .map(([id, members]) => [id, extensionOf(id, members, {})]))
 
 /** Every tool that ships with the host. */
 export const createBundledExtensions = (options: BundledOptions = {}): readonly BundledExtension[] =>
-  [...Map.groupBy(TOOLS, ([folder, { extension = folder }]) => extension)].map(([id, members]) =>
-    bundledExtension(id, Object.fromEntries(members.map(([folder, { tool, createTool }]) =>
-      [toolName(folder), tool ?? createTool!(options)]))))
+  EXTENSIONS.map(([id, members]) => COMMON.get(id) ?? extensionOf(id, members, options))
 
 /** The bundled tools without an embedder. */
 export const bundledExtensions: readonly BundledExtension[] = createBundledExtensions()
