@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 // '../src/*.ts' and '../src/schema/index.ts': every module of this package is an entry.
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'addresses': ['addressBytes', 'addressKind', 'canonicalAddress'],
-  'built-code': ['builtCode'],
+  'batches': ['Batches'], 'built-code': ['builtCode'],
   'deadlines': ['isPromiseLike', 'onAbort', 'settlesWithin', 'untilAborted', 'within'],
   'document-parts': ['documentDigest', 'findParts', 'partPath'],
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],

@@ -103,10 +103,10 @@ it('resolves like the system, and never outside the grant', async () => {
     },
   ), {
     numRuns: thoroughly(62, 250),
-    examples: [[
-      [{ at: ['ws', 'a'], what: { kind: 'file' } }, { at: ['ws', 'b'], what: { kind: 'link', to: ['outside'], absolute: true } }],
-      [], [['a'], ['b']],
-    ]],
+    examples: [[[
+      { at: ['ws', 'a'], what: { kind: 'file' } },
+      { at: ['ws', 'b'], what: { kind: 'link', to: ['outside'], absolute: true } },
+    ], [], [['a'], ['b']]]],
   })
   // The paths included both kinds.
   expect(granted).toBeGreaterThan(0)

@@ -1,3 +1,4 @@
+import { Batches } from '@bulkhead/kit/batches'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { PoolError, WorkPool, type PoolFault } from '@bulkhead/kit/pool'
@@ -11,29 +12,68 @@ import type { SchemaReply, SchemaRequest } from './schema-worker.ts'
  */
 const WALL_CLOCK_FACTOR = 12
 
+/** How many schemas are sent together: most compile in less time than a message takes. */
+const TOGETHER = 64
+
 /** All loaders of the process share a thread, which takes longer to start than most schemas take to compile. */
-export const schemaPool = new WorkPool<SchemaRequest, SchemaReply>(
-  new URL('./schema-worker.ts', import.meta.url),
-  // A loader asks for all schemas of all its extensions at once.
-  { heapMb: 512, threads: 1, waiting: 100_000, tasksPerThread: 10_000 },
+export const schemaPool = new WorkPool<readonly SchemaRequest[], readonly SchemaReply[]>(
+  new URL('./schema-worker.ts', import.meta.url), { heapMb: 512, threads: 1, waiting: TOGETHER, tasksPerThread: 10_000 },
 )
+
+const batches = new Batches<SchemaRequest, SchemaReply>(askTogether, { most: TOGETHER })
+/** A loader asks for all schemas of all its extensions at once. */
+const MOST_OPEN = 100_000
+let open = 0
 
 /** Never rejects: a schema that exceeds a limit, or that could not be checked, has a fault. */
 async function ask(request: SchemaRequest): Promise<SchemaReply> {
-  const { schemaMs } = request.limits
-  const deadlineMs = WALL_CLOCK_FACTOR * schemaMs
+  if (open >= MOST_OPEN) return refusal(new PoolError('busy', `${MOST_OPEN} others wait already; try again later`), request)
+  open++
   try {
-    return await schemaPool.run(request, { cpuMs: schemaMs, deadlineMs })
-  } catch (error) {
-    const fault: PoolFault = error instanceof PoolError ? error.fault : 'failed'
-    const why = messageOf(error).replace(/\.$/, '')
-    const refuse = (message: string, noThread = false): SchemaReply =>
-      ({ verdict: { ok: false, faults: [{ path: '', message, ...(noThread && { noThread }) }] } })
-    if (fault === 'start') return refuse(`cannot be checked: no thread can be started: ${why}`, true)
-    if (fault === 'busy') return refuse(`cannot be checked: ${why}`, true)
-    if (fault === 'cpu') return refuse(`takes more than ${schemaMs} ms of CPU time to compile`)
-    return refuse(fault === 'deadline' ? `did not compile within ${deadlineMs} ms` : `cannot be compiled: ${why}`)
+    return await batches.add(request)
+  } finally {
+    open--
   }
+}
+
+/** Those of a batch that fails are asked alone, because one of them may be the cause. */
+async function askTogether(requests: readonly SchemaRequest[]): Promise<readonly SchemaReply[]> {
+  try {
+    return await run(requests)
+  } catch (error) {
+    if (requests.length === 1 || isUnanswered(error)) return requests.map((request) => refusal(error, request))
+    return Promise.all(requests.map(askAlone))
+  }
+}
+
+async function askAlone(request: SchemaRequest): Promise<SchemaReply> {
+  try {
+    return (await run([request]))[0]!
+  } catch (error) {
+    return refusal(error, request)
+  }
+}
+
+/** Together they may take as long as the most hurried of them. */
+function run(requests: readonly SchemaRequest[]): Promise<readonly SchemaReply[]> {
+  const cpuMs = Math.min(...requests.map(({ limits }) => limits.schemaMs))
+  return schemaPool.run(requests, { cpuMs, deadlineMs: deadlineOf(cpuMs) })
+}
+
+const deadlineOf = (schemaMs: number): number => WALL_CLOCK_FACTOR * schemaMs
+
+/** Nothing is known about any of the schemas. */
+const isUnanswered = (error: unknown): boolean => error instanceof PoolError && (error.fault === 'start' || error.fault === 'busy')
+
+function refusal(error: unknown, { limits: { schemaMs } }: SchemaRequest): SchemaReply {
+  const fault: PoolFault = error instanceof PoolError ? error.fault : 'failed'
+  const why = messageOf(error).replace(/\.$/, '')
+  const refuse = (message: string, noThread = false): SchemaReply =>
+    ({ verdict: { ok: false, faults: [{ path: '', message, ...(noThread && { noThread }) }] } })
+  if (fault === 'start') return refuse(`cannot be checked: no thread can be started: ${why}`, true)
+  if (fault === 'busy') return refuse(`cannot be checked: ${why}`, true)
+  if (fault === 'cpu') return refuse(`takes more than ${schemaMs} ms of CPU time to compile`)
+  return refuse(fault === 'deadline' ? `did not compile within ${deadlineOf(schemaMs)} ms` : `cannot be compiled: ${why}`)
 }
 
 /** Contract: never rejects. */

@@ -20,7 +20,9 @@ export interface SchemaReply {
 
 let compiler: SchemaCompiler | undefined
 
-export function run({ limits, schema, compiles, value }: SchemaRequest): SchemaReply {
+export const run = (requests: readonly SchemaRequest[]): readonly SchemaReply[] => requests.map(answer)
+
+function answer({ limits, schema, compiles, value }: SchemaRequest): SchemaReply {
   // Limits rarely change, and creating a compiler takes a few milliseconds.
   if (compiler === undefined || !isDeepStrictEqual(compiler.limits, limits)) compiler = new SchemaCompiler(limits)
   if (value === undefined) return { verdict: compiler.inspect(schema, compiles) }

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { LONG } from '../../../../scripts/thoroughly.ts'
 import { LOADER_LIMITS } from '../../src/model/limits.ts'
-import { WorkerSchemaChecker } from '../../src/schema/schema-checker.ts'
+import { schemaPool, WorkerSchemaChecker } from '../../src/schema/schema-checker.ts'
 import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 
 const large = {
@@ -29,6 +29,29 @@ test('refuses a schema that takes too long, and checks those behind it', async (
   expect(verdicts[1]).toMatchObject({
     faults: [{ message: expect.stringMatching(/more than 1 ms of CPU time|within 12 ms/) }],
   })
+})
+
+test('takes schemas that wait together, and each has its own verdict', async () => {
+  const asked = vi.spyOn(schemaPool, 'run')
+  const verdicts = await Promise.all(Array.from({ length: 200 }, (_, index) =>
+    inspect(index === 99 ? { type: 'text' } : { type: 'object', title: `together ${index}` })))
+  expect(verdicts.flatMap(({ ok }, index) => ok ? [] : [index])).toEqual([99])
+  expect(asked.mock.calls.map(([requests]) => requests.length)).toEqual([64, 64, 64, 8])
+  asked.mockRestore()
+})
+
+test('refuses more than may wait', LONG, async () => {
+  const gate = Promise.withResolvers<void>()
+  const held = vi.spyOn(schemaPool, 'run').mockImplementation(async (requests) => {
+    await gate.promise
+    return requests.map(() => ({ verdict: { ok: true, subschemas: 0 } }))
+  })
+  const checker = new WorkerSchemaChecker(LOADER_LIMITS)
+  const checks = Array.from({ length: 100_001 }, () => checker.check({}, {}))
+  expect(await checks.at(-1)).toMatchObject({ noThread: true, message: expect.stringContaining('100000 others wait') })
+  gate.resolve()
+  expect((await Promise.all(checks)).filter((fault) => fault !== undefined)).toHaveLength(1)
+  held.mockRestore()
 })
 
 test('checks values too', async () => {

@@ -1,10 +1,10 @@
 import {
   WORKER_LIMITS, type BegunEffect, type ListedWorker, type PlacedEnd, type PlacedListener, type PlacedRequest,
 } from '@bulkhead/contract'
+import { Batches } from '@bulkhead/kit/batches'
 import type { Json } from '@bulkhead/kit/json'
 import type { Database, Row, Value } from '../connection/database.ts'
 import { isDuplicate } from '../connection/postgres-error.ts'
-import { Batches } from '../work/batches.ts'
 import { AGAIN, CANCEL, CHUNK, CLOSE, FORGET, PLACE, TELL_WORKER, WATCH } from './caller-statements.ts'
 import { effectIn } from './effects.ts'
 import { Outbox } from './outbox.ts'

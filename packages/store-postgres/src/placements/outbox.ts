@@ -1,8 +1,8 @@
 import { BulkheadError } from '@bulkhead/contract'
+import { Batches } from '@bulkhead/kit/batches'
 import { parseJson, type Json } from '@bulkhead/kit/json'
 import { writeRecord } from '@bulkhead/store/records'
 import type { Database, Statement, Value } from '../connection/database.ts'
-import { Batches } from '../work/batches.ts'
 
 /** Of one message, as JSON. */
 const MESSAGE_BYTES = 1024 ** 2

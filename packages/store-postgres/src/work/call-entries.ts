@@ -1,6 +1,6 @@
 import type { BegunEffect, CallEntry, CallStart, OpenCall, Started } from '@bulkhead/contract'
+import { Batches } from '@bulkhead/kit/batches'
 import type { Database, Row } from '../connection/database.ts'
-import { Batches } from './batches.ts'
 import { freezeIn, gateIn } from './gate.ts'
 import { END, GATE, NOTE, SAVE, START, START_ALL } from './work-statements.ts'
 
@@ -51,8 +51,8 @@ export class CallEntries {
     this.#seat = seat
     this.#guard = guard
     // Two: while one commits, the next one is on its way.
-    this.#starts = new Batches((calls) => this.#sendStarts(calls), 2)
-    this.#notes = new Batches((calls) => this.#sendNotes(calls), 2)
+    this.#starts = new Batches((calls) => this.#sendStarts(calls), { flights: 2 })
+    this.#notes = new Batches((calls) => this.#sendNotes(calls), { flights: 2 })
   }
 
   open(call: OpenCall): CallEntry {

@@ -74,8 +74,29 @@ export const LOADER_PACKAGE_LIMITS: readonly Mutant[] = [
   {
     what: 'LOADER_LIMITS.schemaMs: time to check a schema',
     file: 'packages/loader/src/schema/schema-checker.ts',
-    from: '{ cpuMs: schemaMs, deadlineMs }',
+    from: '{ cpuMs, deadlineMs: deadlineOf(cpuMs) }',
     to: '{ cpuMs: 600_000, deadlineMs: 600_000 }',
+    test: 'packages/loader/test/schema/schema-checker.test.ts',
+  },
+  {
+    what: 'TOGETHER: schemas that are sent together',
+    file: 'packages/loader/src/schema/schema-checker.ts',
+    from: '{ most: TOGETHER }',
+    to: '{ most: 1e9 }',
+    test: 'packages/loader/test/schema/schema-checker.test.ts',
+  },
+  {
+    what: 'schemas beside one that exceeds a limit are checked',
+    file: 'packages/loader/src/schema/schema-checker.ts',
+    from: 'if (requests.length === 1 || isUnanswered(error))',
+    to: 'if (requests.length > 0)',
+    test: 'packages/loader/test/schema/schema-checker.test.ts',
+  },
+  {
+    what: 'MOST_OPEN: schemas that wait to be checked',
+    file: 'packages/loader/src/schema/schema-checker.ts',
+    from: 'if (open >= MOST_OPEN)',
+    to: 'if (open < 0)',
     test: 'packages/loader/test/schema/schema-checker.test.ts',
   },
   {

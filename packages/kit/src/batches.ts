@@ -4,8 +4,12 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void
 }
 
-/** How many items one statement takes. */
-const MOST = 256
+export interface BatchOptions {
+  /** How many batches may be under way. Default: 1. */
+  readonly flights?: number
+  /** How many items one of them takes. Default: 256. */
+  readonly most?: number
+}
 
 /**
  * Sends items together: at once if nothing is under way, and otherwise with the next round trip. So a single item waits
@@ -14,14 +18,15 @@ const MOST = 256
 export class Batches<Item, Result> {
   readonly #send: (items: readonly Item[]) => Promise<readonly Result[]>
   readonly #flights: number
+  readonly #most: number
   #waiting: Waiting<Item, Result>[] = []
   #underWay = 0
   #isPlanned = false
 
-  /** `flights`: how many statements may be under way. */
-  constructor(send: (items: readonly Item[]) => Promise<readonly Result[]>, flights = 1) {
+  constructor(send: (items: readonly Item[]) => Promise<readonly Result[]>, { flights = 1, most = 256 }: BatchOptions = {}) {
     this.#send = send
     this.#flights = flights
+    this.#most = most
   }
 
   add(item: Item): Promise<Result> {
@@ -38,7 +43,7 @@ export class Batches<Item, Result> {
   }
 
   #next(): void {
-    while (this.#waiting.length > 0 && this.#underWay < this.#flights) void this.#flush(this.#waiting.splice(0, MOST))
+    while (this.#waiting.length > 0 && this.#underWay < this.#flights) void this.#flush(this.#waiting.splice(0, this.#most))
   }
 
   async #flush(batch: readonly Waiting<Item, Result>[]): Promise<void> {
