@@ -2,7 +2,7 @@ import type { AnyRuntime, ExtensionModule, LifecyclePhase, ModuleTool, RuntimePa
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
 import { toPlainJson, type PlainLimits } from '../wire/plain-json.ts'
-import type { CompartmentMethods, LoadReply, Reverts, Variables } from '../wire/protocol.ts'
+import type { CallKey, CompartmentMethods, LoadReply, Reverts, Variables } from '../wire/protocol.ts'
 import { interaction, LogSender, withPlainArgs, type CallBroker } from './capabilities.ts'
 import { RunningCall, runtimeOf } from './runtime.ts'
 
@@ -74,7 +74,7 @@ export class ExtensionRunner implements RunnerMethods {
   }
 
   async execute(
-    callId: string, name: string, args: JsonObject, env?: Variables | null, reverts?: Reverts | null, key?: string,
+    callId: string, name: string, args: JsonObject, env?: Variables | null, reverts?: Reverts | null, key?: CallKey,
   ): Promise<Json> {
     const { tool, runtime: runtimeFor } = this.#tool(name)
     const { enter } = this.#options

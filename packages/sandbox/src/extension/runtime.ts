@@ -1,6 +1,7 @@
 import type { AnyRuntime, BrokerMethod, RuntimePart } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
+import type { CallKey } from '../wire/protocol.ts'
 import {
   envAccess, fileAccess, interaction, secretAccess, sessionAccess, shellAccess, stateAccess, stepAccess, toolAccess,
   UNDECLARED_RUNTIME, type CallBroker, type LogSender,
@@ -92,15 +93,19 @@ function defineMembers(prototype: CallRuntime, members: Readonly<Record<string, 
 /** One tool call in progress. Most tools never read their signal, so it is created when one does. */
 export class RunningCall {
   readonly callId: string
-  readonly idempotencyKey: string | undefined
+  readonly #key: CallKey | undefined
   #controller: AbortController | undefined
   #aborted: DOMException | undefined
   #sending = 0
   #delivered: PromiseWithResolvers<void> | undefined
 
-  constructor(callId: string, idempotencyKey?: string) {
+  constructor(callId: string, key?: CallKey) {
     this.callId = callId
-    this.idempotencyKey = idempotencyKey
+    this.#key = key
+  }
+
+  get idempotencyKey(): string | undefined {
+    return typeof this.#key === 'function' ? this.#key() : this.#key
   }
 
   get signal(): AbortSignal {

@@ -5,7 +5,7 @@ import type {
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
 import type { Broker } from '@bulkhead/broker'
-import type { CompartmentMethods } from '../wire/protocol.ts'
+import type { CallKey, CompartmentMethods } from '../wire/protocol.ts'
 import { AwakeDeadline } from './awake-deadline.ts'
 import { CallQueue } from './call-queue.ts'
 import {
@@ -43,8 +43,8 @@ export class Session implements CompartmentSession {
   readonly #tools: ReadonlyMap<string, CompartmentTool>
   /** Its code may read `process.env`, which cannot wait for the broker: each call gets its variables at once. */
   readonly #readsEnv: boolean
-  /** Its code may read its idempotency key, so each call gets it. Others do not pay for it. */
-  readonly #readsKey: boolean
+  /** The idempotency key, if its code may read it. Others do not pay for it. */
+  readonly #keyOf: (call: InvokedCall) => CallKey | undefined
   readonly #residency: Residency
   readonly #onFailure: FailureListener | undefined
   /** Whether an error is located: for a listener, or in code that this process built. */
@@ -77,7 +77,8 @@ export class Session implements CompartmentSession {
     this.#reports = onFailure !== undefined || (request.code.kind === 'files' && request.code.origins !== undefined)
     this.#tools = new Map(request.tools.map((tool) => [tool.name, tool]))
     this.#readsEnv = request.services.envDeclared.size > 0 && names(request.code, 'process')
-    this.#readsKey = request.code.kind === 'module' || names(request.code, 'idempotencyKey')
+    this.#keyOf = request.code.kind === 'module' ? (call) => () => call.idempotencyKey
+      : names(request.code, 'idempotencyKey') ? (call) => call.idempotencyKey : () => undefined
     this.#queue = new CallQueue(
       request.limits.concurrentCalls, (pending) => this.#send(pending), request.placement === 'inline',
     )
@@ -204,7 +205,7 @@ export class Session implements CompartmentSession {
     const { callId, invocation: { tool, args, reverts } } = call
     this.#broker.open(call)
     const env = this.#readsEnv ? this.#broker.variables(call) : undefined
-    const key = this.#readsKey ? call.idempotencyKey : undefined
+    const key = this.#keyOf(call)
     if (reverts !== undefined || key !== undefined) {
       const reverted = reverts ? { result: reverts.result } : null
       const variables = env ?? null

@@ -32,6 +32,9 @@ export interface WireError {
   readonly cause?: WireError
 }
 
+/** Of a call. In the thread of the host a function, because few calls read their key, and it takes a hash. */
+export type CallKey = string | (() => string | undefined)
+
 /** What the host can request of a compartment. The compartment can request the `BROKER_METHODS` of the contract. */
 export interface CompartmentMethods {
   load(request: LoadRequest): LoadReply
@@ -41,7 +44,7 @@ export interface CompartmentMethods {
    * an earlier call that the tool reverts. `key`: the idempotency key, if the code names it.
    */
   execute(
-    callId: string, tool: string, args: JsonObject, env?: Variables | null, reverts?: Reverts | null, key?: string,
+    callId: string, tool: string, args: JsonObject, env?: Variables | null, reverts?: Reverts | null, key?: CallKey,
   ): Json
   deriveApprovalKey(tool: string, args: JsonObject): Json
   migrateState(slotVersion: string, data: Json): Json
