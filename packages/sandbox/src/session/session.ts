@@ -206,15 +206,11 @@ export class Session implements CompartmentSession {
     this.#broker.open(call)
     const env = this.#readsEnv ? this.#broker.variables(call) : undefined
     const key = this.#keyOf(call)
-    if (reverts !== undefined || key !== undefined) {
-      const reverted = reverts ? { result: reverts.result } : null
-      const variables = env ?? null
-      return this.#peer.execute(
-        key === undefined ? [callId, tool, args, variables, reverted] : [callId, tool, args, variables, reverted, key],
-        pending,
-      )
+    if (reverts === undefined && key === undefined) {
+      return this.#peer.execute(env === undefined ? [callId, tool, args] : [callId, tool, args, env], pending)
     }
-    this.#peer.execute(env === undefined ? [callId, tool, args] : [callId, tool, args, env], pending)
+    const all = [callId, tool, args, env ?? null, reverts ? { result: reverts.result } : null] as const
+    this.#peer.execute(key === undefined ? [...all] : [...all, key], pending)
   }
 
   /** The code has `graceMs` to stop; after that its compartment is killed. */
