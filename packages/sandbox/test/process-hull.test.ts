@@ -44,7 +44,7 @@ describe('a hull', () => {
     await expect.poll(() => startedAs(node)).toEqual([])
   })
 
-  it('is heard if it ends at once, before it reads its limits', LONG, async () => {
+  it('reports its end, also if it ends at once, before it reads its limits', LONG, async () => {
     // Ends as soon as it has its script. A write to a process that has ended would discard what it reported.
     const hull = `const { readSync, writeSync } = process.getBuiltinModule('node:fs')
       const chunk = Buffer.alloc(65_536)

@@ -40,19 +40,22 @@ describe('a call on a worker', needs('PostgreSQL'), () => {
   it('needs a connection to hear of it, which closes when its host has no such call', async () => {
     await using fleet = await Fleet.open()
     await serve(await fleet.host())
-    const url = `${fleet.url}&application_name=${fleet.schema}_rests`
-    const store = await openPostgresStore({ url }, { leaseMs: LEASE_MS, idleMs: 200 })
-    const listeners = async () => (await fleet.query(
-      `SELECT FROM pg_stat_activity WHERE application_name = '${fleet.schema}_rests' AND query LIKE 'LISTEN%'`)).length
+    const open = (name: string) => openPostgresStore(
+      { url: `${fleet.url}&application_name=${fleet.schema}_${name}` }, { leaseMs: LEASE_MS, idleMs: 200 },
+    )
+    const [store, other] = await Promise.all([open('rests'), open('other')])
+    const listeners = async (name: string) => (await fleet.query(`SELECT FROM pg_stat_activity
+      WHERE application_name = '${fleet.schema}_${name}' AND query LIKE 'LISTEN%'`)).length
     for (const _ of ['the first time', 'again']) {
       const { call } = await place(store.placements!)
-      // Longer than it stays without a call.
-      await new Promise((resolve) => { setTimeout(resolve, 600) })
-      expect(await listeners()).toBe(1)
+      // That of a host which began later and has no call any more is gone, so the time without a call is over.
+      await (await place(other.placements!)).call.forget()
+      await expect.poll(() => listeners('other')).toBe(0)
+      expect(await listeners('rests')).toBe(1)
       await call.forget()
-      await expect.poll(listeners).toBe(0)
+      await expect.poll(() => listeners('rests')).toBe(0)
     }
-    await store.close()
+    await Promise.all([store.close(), other.close()])
   })
 
   it('that no ready worker serves ends at once', async () => {
